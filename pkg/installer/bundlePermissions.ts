@@ -14,7 +14,6 @@ import { buildUserRoles } from "../rbac/userRoles.ts";
 import { getObjectKey } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { renderBundle } from "../render/render.ts";
-import type { BundleReader } from "../sources/bundleReader.ts";
 import { escapeLines } from "../text/escape.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
 
@@ -70,13 +69,13 @@ export async function computeBundlePermissions(
   terminal: { readonly err: (text: string) => void },
   sources: readonly string[],
   options: BundleOptions,
-  reader: Pick<BundleReader, "bundle">,
+  read: (source: string) => Promise<RegistryV1Bundle>,
   installer?: Installer,
 ): Promise<BundlePermissions[]> {
   const found: BundlePermissions[] = [];
   for (const source of sources) {
     try {
-      const bundle = await reader.bundle(source);
+      const bundle = await read(source);
       const permissions = computePermissions(bundle, options, installer ?? found[0]?.installer ?? chooseInstaller(bundle, options));
       for (const { apiVersion, kind } of permissions.needed.unknownKinds)
         terminal.err(`olmv1: ${source}: unknown kind ${kind} (${apiVersion}): the rules below do not include it\n`);

@@ -59,7 +59,7 @@ async function preview(
   });
   const client = Client.of(api.credentials());
   const bundles = new BundleReader({});
-  const reader = { bundle: () => bundles.bundle(BUNDLE), catalogFolder: (ref: string) => Promise.resolve(ref) };
+  const reader = { bundleImage: () => bundles.bundle(BUNDLE), catalogFolder: (ref: string) => Promise.resolve(ref) };
   const whole = {
     packageName: "scoped",
     channel: [],

@@ -262,7 +262,7 @@ export interface InstallPreview {
 export async function previewInstall(
   client: Client,
   request: InstallRequest,
-  { reader, signal }: { readonly reader: Pick<BundleReader, "bundle"> & CatalogContentReader; readonly signal: AbortSignal },
+  { reader, signal }: { readonly reader: Pick<BundleReader, "bundleImage"> & CatalogContentReader; readonly signal: AbortSignal },
 ): Promise<InstallPreview> {
   const existing = await findExisting(client, request);
   const { packageName, channel, version, catalog, upgradeConstraintPolicy } = request;
@@ -277,9 +277,9 @@ export async function previewInstall(
   const found = { answer, exists: existing !== undefined, draft, warnings };
   if (answer.resolution.kind !== "resolved") return found;
   const { bundle } = answer.resolution;
-  const content = await reader.bundle(bundle.image);
+  const content = await reader.bundleImage(bundle.image);
   const read: PermissionsReader = (images, options) =>
-    computeBundlePermissions({ err: (text) => void warnings.push(text.trim()) }, images, options, { bundle: async () => content });
+    computeBundlePermissions({ err: (text) => void warnings.push(text.trim()) }, images, options, async () => content);
   try {
     const preparation = await prepareInstall(client, { request, existing, bundle, read, validates: false });
     return { ...found, preparation, configSchema: buildUserConfigSchema(content.csv, preparation.extension.spec.namespace) };

@@ -61,7 +61,7 @@ export class CatalogOffers {
       const ref = status?.resolvedSource?.image?.ref ?? "";
       report(`reading catalog ${metadata.name}`);
       try {
-        contents.set(metadata.name, await listFactPackages(await reader.catalogFolder(ref), packages));
+        contents.set(metadata.name, await listFactPackages(await reader.catalogFolder(ref, status?.urls?.base), packages));
       } catch (err) {
         signal.throwIfAborted();
         unread.push(`${metadata.name}: ${getErrorMessage(err)}`);

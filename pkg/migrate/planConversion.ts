@@ -189,7 +189,7 @@ async function computePermissions(
     terminal,
     [offer.image],
     { watchNamespace: watched, strategy: "escalate", crdPolicy: "Retain", webhookCertProvider },
-    reader,
+    (image) => reader.bundleImage(image),
     installer,
   );
   return buildInstallerManifests(installer, mergeRules(permissions), getControllerSubject(systemNamespace)).map((object) => ({
@@ -207,7 +207,7 @@ async function previewGrant(
   const preview = await previewPermissions({
     client,
     extension,
-    bundle: await reader.bundle(offer.image),
+    bundle: await reader.bundleImage(offer.image),
     catalog: offers.catalogs.find(({ metadata }) => metadata.name === catalogName),
     providers: new CertificateProviders(client, webhookCertProvider),
     systemNamespace,

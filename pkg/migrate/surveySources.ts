@@ -17,7 +17,7 @@ import { parseSubscription, type Subscription } from "./subscription.ts";
 /** The CatalogSources to check, and the options of the check. */
 export interface SourcesRequest {
   readonly client: Client;
-  readonly reader: Pick<BundleReader, "catalogFolder">;
+  readonly reader: Pick<BundleReader, "catalogImage">;
   /** Names; empty for all. */
   readonly names: readonly string[];
   /** Undefined for all namespaces. */
@@ -164,7 +164,8 @@ async function findMissingBundles(request: SourcesRequest, { source, image, from
   const { client, reader, signal, report } = request;
   if (from.length === 0) return [UNUSED];
   const packages = new Set(from.map(({ packageName }) => packageName));
-  const offers = await CatalogOffers.read(client, { given: [`${source.name}=${image}`], packages, reader, signal, report });
+  const images = { catalogFolder: (ref: string): Promise<string> => reader.catalogImage(ref) };
+  const offers = await CatalogOffers.read(client, { given: [`${source.name}=${image}`], packages, reader: images, signal, report });
   const versions = new Map(
     cluster.csvs.map((csv) => [`${csv.metadata.namespace ?? ""}/${csv.metadata.name}`, parseInstalledCsv(csv).version]),
   );

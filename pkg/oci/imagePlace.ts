@@ -91,12 +91,21 @@ function bareText(text: string): string {
 }
 
 /**
+ * Returns whether a text is an image reference by digest. Such a reference selects an image also if a
+ * file or folder has its name, so that the content always has the digest.
+ */
+export function isImageByDigest(text: string): boolean {
+  return !parseLayoutPlace(text) && /^[^./][^@]*@sha(?:256|384|512):[a-f0-9]+$/.test(text);
+}
+
+/**
  * Parses a location in a layout: `oci:…`, `oci-archive:…`, or the path of a layout folder. @returns
  * undefined for anything else
  */
 export async function findLayoutPlace(text: string): Promise<LayoutPlace | undefined> {
   const place = parseLayoutPlace(text);
   if (place) return place;
+  if (isImageByDigest(text)) return undefined;
   const isLayout = (await stat(join(text, "oci-layout")).catch(() => undefined))?.isFile() ?? false;
   return isLayout ? { kind: "oci", path: text, tag: "" } : undefined;
 }

@@ -29,7 +29,7 @@ export interface ExtensionPlanRequest {
   readonly client: Client;
   /** An existing, changed or new extension. */
   readonly given: ClusterExtension;
-  readonly reader: Pick<BundleReader, "bundle"> & CatalogContentReader;
+  readonly reader: Pick<BundleReader, "bundleImage"> & CatalogContentReader;
   /** Folders, files and images of catalogs to use instead of the catalogs of the cluster. */
   readonly sources?: readonly string[] | undefined;
   readonly systemNamespace: string;
@@ -65,7 +65,7 @@ export async function readExtensionPlan(request: ExtensionPlanRequest): Promise<
     scoped,
     isServiceAccount: asServiceAccount !== undefined,
     account,
-    reader: { bundle: async (source) => (bundle = await reader.bundle(source)) },
+    reader: { bundleImage: async (ref) => (bundle = await reader.bundleImage(ref)) },
     contents: createCatalogReader(reader),
     dependencies: createPlanDependencies({ client, catalogs, usesClusterCatalogs: sources === undefined, reader }),
     providers,

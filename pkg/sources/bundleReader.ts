@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { loadBundle } from "../bundle/load.ts";
 import type { BundleFiles, RegistryV1Bundle } from "../bundle/types.ts";
 import { goQuote } from "../golang/quote.ts";
-import { findLayoutPlace, type LayoutPlace } from "../oci/imagePlace.ts";
+import { findLayoutPlace, isImageByDigest, type LayoutPlace } from "../oci/imagePlace.ts";
 import { BUNDLE_IMAGE_LIMITS, CATALOG_IMAGE_LIMITS, type Limits } from "../oci/limits.ts";
 import { getDefaultPolicyPlace, SignaturePolicy } from "../oci/policy/signaturePolicy.ts";
 import { findBundleRoot, findCatalogRoot } from "../oci/pull/imageFilter.ts";
@@ -42,9 +42,17 @@ export class BundleReader {
     this.#signal = signal;
   }
 
-  /** @throws Error with the reason if the folder or image does not contain a bundle */
+  /** Reads a bundle from a source that the user specifies. @throws Error with the reason if the folder or image does not contain a bundle */
   async bundle(source: string): Promise<RegistryV1Bundle> {
     return loadBundle(await this.files(source));
+  }
+
+  /**
+   * Reads a bundle from a registry, never from a folder or layout. References from catalogs and from the cluster require this method.
+   * @throws Error with the reason if the image cannot be pulled or does not contain a bundle
+   */
+  async bundleImage(ref: string): Promise<RegistryV1Bundle> {
+    return loadBundle(await this.#imageFiles(ref));
   }
 
   /** Returns the files of a bundle, even of an invalid one. @throws Error if an image cannot be pulled, or contains too many or too large files */
@@ -54,20 +62,23 @@ export class BundleReader {
       const layouts = await this.#layoutImages();
       return layouts.withImage(layout, findBundleRoot, this.#cost(BUNDLE_IMAGE_LIMITS), ({ dir }) => readBundleFiles(dir));
     }
-    if (await isDirectory(source)) return readBundleFiles(source);
+    if (await isFolderSource(source)) return readBundleFiles(source);
     if (A_PATH.test(source)) throw new Error("folder does not exist");
-    const puller = await this.#puller(BUNDLE_IMAGE_LIMITS);
-    const image = await puller.pull("bundle", source, { signal: this.#signal, filter: findBundleRoot });
-    return readBundleFiles(image.dir);
+    return this.#imageFiles(source);
   }
 
   /**
    * Returns the location of a catalog's files: `source` for a folder or file, otherwise the folder with the unpacked image. Pulls each image once.
+   * @param base URL at which catalogd serves the content: then `source` is from a ClusterCatalog, and always an image in a registry
    */
-  catalogFolder(source: string): Promise<string> {
-    const known = this.#catalogs.get(source) ?? this.#catalogFolder(source);
-    this.#catalogs.set(source, known);
-    return known;
+  catalogFolder(source: string, base?: string): Promise<string> {
+    if (isImageByDigest(source) || (base !== undefined && /^https?:/.test(base))) return this.catalogImage(source);
+    return this.#once(`source ${source}`, () => this.#catalogFolder(source));
+  }
+
+  /** Returns the folder with the unpacked image of a catalog. Like `bundleImage`, never reads a folder or layout. Pulls each image once. */
+  catalogImage(ref: string): Promise<string> {
+    return this.#once(`image ${ref}`, () => this.#pullCatalog(ref));
   }
 
   /**
@@ -86,10 +97,9 @@ export class BundleReader {
     }
   }
 
-  /** Resolves a reference to a digest. A reference by digest needs no network. @throws Error if the registry cannot resolve it */
-  async resolved(ref: string): Promise<{ canonical: string; digest: string }> {
-    const layout = await findLayoutPlace(ref);
-    if (layout) return (await this.#layoutImages()).resolve(layout, this.#signal);
+  /** Resolves a reference to a digest. A reference by digest needs no network. @throws Error if the registry or layout cannot resolve it */
+  async resolved(ref: string | LayoutPlace): Promise<{ canonical: string; digest: string }> {
+    if (typeof ref !== "string") return (await this.#layoutImages()).resolve(ref, this.#signal);
     const puller = await this.#puller(CATALOG_IMAGE_LIMITS);
     return puller.resolve(ref, this.#signal);
   }
@@ -99,6 +109,18 @@ export class BundleReader {
     for (const close of this.#open.splice(0)) await close();
   }
 
+  async #imageFiles(ref: string): Promise<BundleFiles> {
+    const puller = await this.#puller(BUNDLE_IMAGE_LIMITS);
+    const image = await puller.pull("bundle", ref, { signal: this.#signal, filter: findBundleRoot });
+    return readBundleFiles(image.dir);
+  }
+
+  #once(key: string, find: () => Promise<string>): Promise<string> {
+    const known = this.#catalogs.get(key) ?? find();
+    this.#catalogs.set(key, known);
+    return known;
+  }
+
   async #catalogFolder(source: string): Promise<string> {
     const layout = await findLayoutPlace(source);
     if (layout) {
@@ -106,8 +128,12 @@ export class BundleReader {
       return join(dir, root);
     }
     if (await stat(source).catch(() => undefined)) return source;
+    return this.catalogImage(source);
+  }
+
+  async #pullCatalog(ref: string): Promise<string> {
     const puller = await this.#puller(CATALOG_IMAGE_LIMITS);
-    const image = await puller.pull("catalog", source, { signal: this.#signal, filter: findCatalogRoot });
+    const image = await puller.pull("catalog", ref, { signal: this.#signal, filter: findCatalogRoot });
     return join(image.dir, image.root);
   }
 
@@ -150,6 +176,11 @@ export async function isDirectory(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
 }
 
+/** Reports whether a source that the user specifies is an existing folder. A reference by digest never is, also if a folder has its name. */
+export async function isFolderSource(source: string): Promise<boolean> {
+  return !isImageByDigest(source) && (await isDirectory(source));
+}
+
 /** Calls `work` with a reader, and removes unpacked images afterwards. @param signal aborts pulls, for example on Ctrl-C */
 export async function withReader<T>(options: ReaderOptions, work: (reader: BundleReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
   const reader = new BundleReader(options, signal);
@@ -169,7 +200,7 @@ const IMAGE = /^(?:localhost|[^/\s]*[.:][^/\s]*)\/\S+$/;
  */
 export async function findCatalogFolder(source: string, reader: Pick<BundleReader, "catalogFolder">): Promise<string> {
   if (await findLayoutPlace(source)) return reader.catalogFolder(source);
-  if (await isDirectory(source)) return source;
+  if (await isFolderSource(source)) return source;
   if (A_PATH.test(source)) throw new Error(`${goQuote(source)} is not a directory`);
   if (!IMAGE.test(source))
     throw new Error(`${goQuote(source)} is not a directory or an image reference with a registry, such as quay.io/example/catalog:latest`);

@@ -12,6 +12,13 @@ export interface SourceOptions {
   version?: string;
 }
 
+/** A bundle to read. */
+export interface BundleSource {
+  readonly source: string;
+  /** Whether a catalog contains the reference, so that it is always an image. Otherwise `source` can also be a folder or OCI layout. */
+  readonly isImage: boolean;
+}
+
 /** Matches a package name, which is a DNS-1123 subdomain. An image reference contains a slash, a colon or an at sign. */
 const PACKAGE = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/;
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
@@ -26,17 +33,17 @@ export async function resolveSources(
   options: SourceOptions,
   reader: BundleReader,
   packages?: readonly string[],
-): Promise<string[]> {
+): Promise<BundleSource[]> {
   const hasCatalog = options.catalog !== undefined || options.catalogUrl !== undefined;
   if (!hasCatalog && (options.version !== undefined || options.channel !== undefined))
     throw new Error("--version and --channel require packages: set their catalog with --catalog or --catalog-url");
-  if (!hasCatalog) return [...args];
+  if (!hasCatalog) return args.map((source) => ({ source, isImage: false }));
   const contents = new PackageContents(options, reader);
-  const sources: string[] = [];
+  const sources: BundleSource[] = [];
   for (const arg of args) {
     const packageName = packages?.find((name) => PACKAGE.test(name));
     if (arg.includes("/") || parseLayoutPlace(arg) || (packages === undefined && !(await isPackageName(arg))) || (await isDirectory(arg))) {
-      sources.push(arg);
+      sources.push({ source: arg, isImage: false });
       continue;
     }
     if (packages !== undefined && packageName === undefined)
@@ -45,7 +52,7 @@ export async function resolveSources(
       packageName === undefined
         ? { packageName: arg, version: options.version, channels: options.channel ?? [] }
         : { packageName, version: arg, channels: [] };
-    for (const { image } of selectBundles(await contents.of(choice.packageName), choice)) sources.push(image);
+    for (const { image } of selectBundles(await contents.of(choice.packageName), choice)) sources.push({ source: image, isImage: true });
   }
   return sources;
 }

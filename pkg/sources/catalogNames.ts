@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { resolve as absolute, basename } from "node:path";
 import { goQuote } from "../golang/quote.ts";
-import { parseLayoutPlace } from "../oci/imagePlace.ts";
+import { isImageByDigest, parseLayoutPlace } from "../oci/imagePlace.ts";
 import { compareText } from "../text/compare.ts";
 
 /** Returns the default name of a catalog in a folder, file or OCI layout. */
@@ -40,8 +40,9 @@ export interface NamedCatalog {
   readonly name: string;
   /** The highest priority takes precedence, as in resolution. */
   readonly priority: number;
-  /** A folder or file. */
+  /** A folder, file or OCI layout. */
   readonly path?: string;
+  /** Always an image in a registry, also if a folder has the same name. */
   readonly image?: string;
   /** URL at which catalogd serves the image's content. */
   readonly base?: string;
@@ -86,7 +87,8 @@ function folder(given: string): NamedCatalog {
 /** Returns the catalog in an image, with the name of the image repository. */
 function image(given: string): NamedCatalog {
   const { name, rest } = splitParts(given);
-  const own = parseLayoutPlace(rest) ? deriveCatalogName(rest) : rest.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
+  if (parseLayoutPlace(rest)) return { name: name ?? deriveCatalogName(rest), priority: 0, path: rest };
+  const own = rest.replace(/@.*$/, "").replace(/:[^:/]*$/, "");
   return { name: name ?? own, priority: 0, image: rest };
 }
 
@@ -99,6 +101,7 @@ function splitParts(given: string): { name?: string; rest: string } {
 export async function parseSource(word: string): Promise<Pick<CatalogChoice, "catalog" | "catalogDir" | "catalogImage">> {
   const none = { catalog: [], catalogDir: [], catalogImage: [] };
   if (parseLayoutPlace(word)) return { ...none, catalogImage: [word] };
+  if (isImageByDigest(word)) return { ...none, catalogImage: [word] };
   if (/^\.{0,2}\//.test(word) || (await stat(word).catch(() => undefined)))
     return { ...none, catalogDir: [`${basename(absolute(word))}=${word}`] };
   return word.includes("/") ? { ...none, catalogImage: [word] } : { ...none, catalog: [word] };

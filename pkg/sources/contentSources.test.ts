@@ -35,8 +35,12 @@ async function start({ answer, registry, cluster = "https://api", limits = {}, .
   const catalogd = await LoopbackApi.start(answer);
   const pulled: string[] = [];
   const createReader: KeptCatalogsOptions["createReader"] = () => ({
-    resolved: (image) => Promise.resolve({ canonical: image, digest: image.slice(image.indexOf("@") + 1) }),
-    catalogFolder: (image) => {
+    resolved: (image) =>
+      typeof image === "string"
+        ? Promise.resolve({ canonical: image, digest: image.slice(image.indexOf("@") + 1) })
+        : Promise.reject(new Error("not an image in a registry")),
+    catalogFolder: () => Promise.reject(new Error("not an image in a registry")),
+    catalogImage: (image) => {
       pulled.push(image);
       return registry === undefined ? Promise.resolve(HARBOUR) : Promise.reject(new Error(registry));
     },

@@ -6,7 +6,7 @@ import { openCatalog } from "./openCatalogs.ts";
 import type { ServedCatalogs } from "./servedCatalogs.ts";
 
 /** Reads images; closed after each catalog. */
-type ImageReader = Pick<BundleReader, "resolved" | "catalogFolder" | "close">;
+type ImageReader = Pick<BundleReader, "resolved" | "catalogFolder" | "catalogImage" | "close">;
 
 /** From where catalogs are read, and where their content is cached. */
 export interface ContentSourcesOptions extends ReaderOptions {

@@ -22,8 +22,12 @@ afterEach(async () => {
 
 function keep(options: Partial<KeptCatalogsOptions> = {}): KeptCatalogs {
   const createReader: KeptCatalogsOptions["createReader"] = () => ({
-    resolved: (ref) => Promise.resolve({ canonical: ref, digest: ref.slice(ref.indexOf("@") + 1) }),
-    catalogFolder: (ref) => {
+    resolved: (ref) =>
+      typeof ref === "string"
+        ? Promise.resolve({ canonical: ref, digest: ref.slice(ref.indexOf("@") + 1) })
+        : Promise.reject(new Error("not an image in a registry")),
+    catalogFolder: () => Promise.reject(new Error("not an image in a registry")),
+    catalogImage: (ref) => {
       pulled.push(ref);
       return failure ? Promise.reject(failure) : Promise.resolve(HARBOUR);
     },

@@ -117,24 +117,24 @@ class Registries {
 export async function openCatalog(
   { name, path, image, unavailable }: NamedCatalog,
   tools: {
-    readonly reader: () => Promise<Pick<BundleReader, "resolved" | "catalogFolder">>;
+    readonly reader: () => Promise<Pick<BundleReader, "resolved" | "catalogFolder" | "catalogImage">>;
     readonly cache: CatalogCache;
     readonly onStep: CatalogTools["onStep"];
   },
 ): Promise<CachedCatalog> {
   const { cache, onStep } = tools;
-  const layout = path !== undefined && (await findLayoutPlace(path));
+  const layout = path === undefined ? undefined : await findLayoutPlace(path);
   if (path !== undefined && !layout) {
     if (!(await stat(path).catch(() => undefined))) throw new Error(`no such file or folder: ${goQuote(path)}`);
     return cache.obtain(getFilesKey(await digestFiles(path)), () => readCatalogMetas(path));
   }
-  const ref = image ?? path;
+  const ref = layout ?? image;
   if (ref === undefined) throw new Error(unavailable ?? "the catalog has no content");
   const reader = await tools.reader();
   const { canonical, digest } = await reader.resolved(ref);
   return cache.obtain(getImageKey(digest), async function* () {
     onStep(`pulling catalog ${name} from ${canonical}`);
-    const folder = await reader.catalogFolder(canonical);
+    const folder = await (layout ? reader.catalogFolder(canonical) : reader.catalogImage(canonical));
     onStep(`reading catalog ${name}`);
     yield* readCatalogMetas(folder);
   });

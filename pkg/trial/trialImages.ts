@@ -6,7 +6,7 @@ import { findLayoutPlace, type ImagePlace, parsePlace } from "../oci/imagePlace.
 import { CONFIG_DIR_LABEL } from "../oci/pull/imageFilter.ts";
 import { formatReference, type Reference } from "../oci/reference.ts";
 import type { ImageStores } from "../oci/store/imageStores.ts";
-import { isDirectory } from "../sources/bundleReader.ts";
+import { isFolderSource } from "../sources/bundleReader.ts";
 import { buildTrialCatalog, type PublishedBundle, type TrialBundle } from "./trialCatalog.ts";
 
 /** The images of one trial in one repository, each under a tag of its own. The cluster must be able to pull from the repository. */
@@ -53,7 +53,7 @@ export class TrialImages {
   async #publishBundle({ source, files }: TrialBundle, suffix: string, signal: AbortSignal): Promise<string> {
     const layout = await findLayoutPlace(source);
     const to = this.#place(suffix);
-    if (!layout && (await isDirectory(source)))
+    if (!layout && (await isFolderSource(source)))
       return (await publishImage(this.#stores, to, buildBundleParts(files, { labels: {}, annotations: {} }), signal)).image;
     return (await pushInto(this.#stores, { from: layout ?? parsePlace(source), to, expected: undefined }, signal)).image;
   }

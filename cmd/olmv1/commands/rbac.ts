@@ -1,17 +1,24 @@
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
+import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import {
   type BundleOptions,
+  type BundlePermissions,
   computeBundlePermissions,
   diffPermissions,
   formatPermissionsDiff,
   mergeRules,
   removeDuplicateObjects,
 } from "../../../pkg/installer/bundlePermissions.ts";
-import { buildInstallerManifests, buildTokenManifests, getControllerSubject } from "../../../pkg/rbac/installerManifests.ts";
+import {
+  buildInstallerManifests,
+  buildTokenManifests,
+  getControllerSubject,
+  type Installer,
+} from "../../../pkg/rbac/installerManifests.ts";
 import { isEmptyRules } from "../../../pkg/rbac/ruleSets.ts";
 import { type BundleReader, withReader } from "../../../pkg/sources/bundleReader.ts";
-import { resolveSources, type SourceOptions } from "../../../pkg/sources/bundleSources.ts";
+import { type BundleSource, resolveSources, type SourceOptions } from "../../../pkg/sources/bundleSources.ts";
 import { escapeLines } from "../../../pkg/text/escape.ts";
 import { EXIT } from "../cli/errors.ts";
 import type { Terminal } from "../cli/terminal.ts";
@@ -41,10 +48,10 @@ async function run(terminal: Terminal, bundles: readonly string[], options: Rbac
   }
   const sources = await resolveSources(bundles, options, reader);
   if (sources.length === 0) throw new Error("no bundle: specify at least one bundle folder or image, or use --token-only");
-  const permissions = await computeBundlePermissions(terminal, sources, options, reader);
+  const permissions = await computeSourcePermissions(terminal, sources, options, reader);
   if (options.userRoles) return printObjects(terminal, removeDuplicateObjects(permissions.flatMap(({ userRoles }) => userRoles)));
   if (options.diff !== undefined) {
-    const from = await computeBundlePermissions(
+    const from = await computeSourcePermissions(
       terminal,
       await resolveSources([options.diff], options, reader, bundles),
       options,
@@ -61,6 +68,25 @@ async function run(terminal: Terminal, bundles: readonly string[], options: Rbac
   // A line end in a name would end the comment, and the bundle could add objects to the output.
   terminal.out(`# for ${permissions.map(({ name }) => escapeLines(name)).join(", ")}\n`);
   return printObjects(terminal, buildInstallerManifests(first.installer, mergeRules(permissions), controller));
+}
+
+/** Computes permissions of bundles in folders and images. @param installer for all bundles; default: from the options */
+function computeSourcePermissions(
+  terminal: Terminal,
+  sources: readonly BundleSource[],
+  options: RbacOptions,
+  reader: BundleReader,
+  installer?: Installer,
+): Promise<BundlePermissions[]> {
+  const images = new Set(sources.filter(({ isImage }) => isImage).map(({ source }) => source));
+  const read = (source: string): Promise<RegistryV1Bundle> => (images.has(source) ? reader.bundleImage(source) : reader.bundle(source));
+  return computeBundlePermissions(
+    terminal,
+    sources.map(({ source }) => source),
+    options,
+    read,
+    installer,
+  );
 }
 
 function printObjects(terminal: Terminal, objects: readonly KubeObject[]): void {

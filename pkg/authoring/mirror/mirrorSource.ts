@@ -12,7 +12,7 @@ import { formatCanonical } from "../../oci/reference.ts";
 import type { ImageStores } from "../../oci/store/imageStores.ts";
 import { formatAvailableNames, getEntryName } from "../../oci/store/layoutIndex.ts";
 import type { LayoutStore } from "../../oci/store/layoutStore.ts";
-import { type BundleReader, isDirectory } from "../../sources/bundleReader.ts";
+import { type BundleReader, isFolderSource } from "../../sources/bundleReader.ts";
 import { listCatalogFiles } from "../../sources/catalogContent.ts";
 import { deriveCatalogName } from "../../sources/catalogNames.ts";
 import { listImages, listProvidedApis, listRequiredApis, listRequiredPackages } from "./bundleReferences.ts";
@@ -156,7 +156,7 @@ export async function planMirror(
   const local = { registry: "localhost", repository: name, tag: "latest" };
   const layout = await findLayoutPlace(source);
   if (layout) return planLayout(layout, { toMirrored, local, selection }, stores, reader, signal);
-  if (await isDirectory(source)) {
+  if (await isFolderSource(source)) {
     const content = await readMirroredCatalog(source, selection);
     return { dir: source, content, catalog: { ...toMirrored(local), source }, pinned: undefined, isNamed: false, name, carried: undefined };
   }
@@ -164,7 +164,7 @@ export async function planMirror(
   if (place.kind !== "registry") throw new Error(`${source} is not in a registry`);
   const { ref } = place;
   const pinned = formatCanonical(ref, (await stores.find(place, signal)).manifest.digest);
-  const dir = await reader.catalogFolder(pinned);
+  const dir = await reader.catalogImage(pinned);
   const content = await readMirroredCatalog(dir, selection);
   const isWhole = content.text === undefined;
   return { dir, content, catalog: toMirrored(ref), pinned: isWhole ? pinned : undefined, isNamed: isWhole, name, carried: undefined };

@@ -9,7 +9,7 @@ import { groupByPackage } from "../../fbc/content.ts";
 import { decodeMetas } from "../../fbc/decode.ts";
 import { ContentError, type ContentPlace, type Meta } from "../../fbc/types.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { findLayoutPlace, type LayoutPlace } from "../../oci/imagePlace.ts";
+import { findLayoutPlace, isImageByDigest, type LayoutPlace } from "../../oci/imagePlace.ts";
 import { CONFIG_DIR_LABEL } from "../../oci/pull/imageFilter.ts";
 import { readBundleFiles } from "../../operatorcontroller/bundles/bundleFiles.ts";
 import type { BundleReader } from "../../sources/bundleReader.ts";
@@ -129,6 +129,7 @@ export class ReferenceRenderer {
   async #renderReference(ref: string): Promise<RenderedReference> {
     const layout = await findLayoutPlace(ref);
     if (layout) return this.#renderImage(ref, layout);
+    if (isImageByDigest(ref)) return this.#renderImage(ref);
     const found = await stat(ref).catch(() => undefined);
     if (found === undefined) return this.#renderImage(ref);
     if (!found.isDirectory()) throw new Error(`ref ${goQuote(ref)} is not a directory: not allowed`);

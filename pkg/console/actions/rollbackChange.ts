@@ -62,7 +62,11 @@ async function planGrants(
       image,
       systemNamespace,
       read: (images, options) =>
-        withReader(registry, (reader) => computeBundlePermissions({ err: () => undefined }, images, options, reader), signal),
+        withReader(
+          registry,
+          (reader) => computeBundlePermissions({ err: () => undefined }, images, options, (image) => reader.bundleImage(image)),
+          signal,
+        ),
     });
     if (!permissions) return { requests: [], effects: [] };
     const objects = buildInstallerObjects(extension.metadata.name, permissions.installer, permissions.rules, systemNamespace);

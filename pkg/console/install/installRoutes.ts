@@ -77,7 +77,7 @@ export function registerInstallRoutes(server: ConsoleRoutes, context: ConsoleCon
 }
 
 /** Reads catalogs and bundles. */
-type InstallReader = Pick<BundleReader, "bundle"> & CatalogContentReader;
+type InstallReader = Pick<BundleReader, "bundleImage"> & CatalogContentReader;
 
 /** Previews installations. */
 class InstallPreviews {
@@ -155,12 +155,12 @@ class InstallPreviews {
 
   #createReader(lease: CatalogLease, bundles: BundleReader): InstallReader {
     return {
-      bundle: async (source) => {
-        const known = this.#bundles.get(source);
+      bundleImage: async (ref) => {
+        const known = this.#bundles.get(ref);
         if (known) return known;
-        const bundle = await bundles.bundle(source);
+        const bundle = await bundles.bundleImage(ref);
         // Only a reference with a digest always has the same content.
-        if (source.includes("@")) this.#bundles.set(source, bundle);
+        if (ref.includes("@")) this.#bundles.set(ref, bundle);
         return bundle;
       },
       catalogFolder: (source, base) => lease.catalogFolder(source, base),

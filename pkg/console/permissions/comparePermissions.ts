@@ -56,7 +56,7 @@ export async function comparePermissions(request: ComparisonRequest): Promise<Pe
       previewPermissions({
         client,
         extension,
-        bundle: await reader.bundle(bundle.image),
+        bundle: await reader.bundleImage(bundle.image),
         catalog: subject.catalogs.find(({ metadata }) => metadata.name === catalog),
         providers: new CertificateProviders(client, "auto"),
         systemNamespace,
@@ -68,7 +68,11 @@ export async function comparePermissions(request: ComparisonRequest): Promise<Pe
     image: bundle.image,
     systemNamespace,
     read: (images, options) =>
-      withReader(registry, (reader) => computeBundlePermissions({ err: () => undefined }, images, options, reader), signal),
+      withReader(
+        registry,
+        (reader) => computeBundlePermissions({ err: () => undefined }, images, options, (image) => reader.bundleImage(image)),
+        signal,
+      ),
   });
   if (needed) return { ...found, own: buildNeeded(extension, needed, systemNamespace) };
   return { ...found, note: "The controller installs the bundle with its own permissions." };

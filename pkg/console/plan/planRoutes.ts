@@ -67,7 +67,7 @@ async function computePlan(
             client,
             given,
             reader: {
-              bundle: (source) => bundles.bundle(source),
+              bundleImage: (ref) => bundles.bundleImage(ref),
               catalogFolder: (source, base) => lease.catalogFolder(source, base),
               packageContent: (source, packageName, base) => lease.packageContent(source, packageName, base),
             },

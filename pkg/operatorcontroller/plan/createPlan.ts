@@ -295,7 +295,7 @@ async function buildPlan(request: PlanRequest, resolved: Resolved, unsatisfied: 
   const { desired: wanted, client, dependencies, reader, providers } = request;
   const { extension, releases, bundle, hidden, report, plan: known } = resolved;
   const { installed, history } = releases;
-  const loaded = await reader.bundle(getPullReference(bundle)).catch((err: unknown) => {
+  const loaded = await reader.bundleImage(getPullReference(bundle)).catch((err: unknown) => {
     throw wrapError(`bundle ${goQuote(bundle.name)}: `, err);
   });
   const content = toRenderableBundle(loaded);
@@ -442,7 +442,7 @@ export interface PlanRequest {
   /** Checks dependencies. Absent if they are not checked. */
   dependencies?: PlanDependencies | undefined;
   /** Reads the bundle of an image. */
-  reader: { bundle(source: string): Promise<RegistryV1Bundle> };
+  reader: { bundleImage(ref: string): Promise<RegistryV1Bundle> };
   /** Reads packages from the catalogs. */
   contents: CatalogPackages;
   /** Chooses the certificate provider for webhooks, like operator-controller. */

@@ -1,4 +1,4 @@
-import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ReferenceRenderer } from "../../../../pkg/authoring/references/referenceRenderer.ts";
 import { type CatalogFormat, formatCatalogFiles, isPathElement } from "../../../../pkg/authoring/render/catalogText.ts";
@@ -12,7 +12,7 @@ import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { findPackageFolders } from "../../../../pkg/migrate/packageManifestFolders.ts";
 import { type MigratedPackage, migratePackage } from "../../../../pkg/migrate/packageManifests.ts";
 import { findLayoutPlace } from "../../../../pkg/oci/imagePlace.ts";
-import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
+import { isFolderSource, type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
 import { listTextSources } from "../../../../pkg/sources/catalogTexts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { EXIT } from "../../cli/errors.ts";
@@ -77,7 +77,7 @@ async function migrateSource(
   options: CatalogMigrateOptions,
   signal: AbortSignal,
 ): Promise<Migration> {
-  const isFolder = !(await findLayoutPlace(source)) && (await stat(source).catch(() => undefined))?.isDirectory() === true;
+  const isFolder = !(await findLayoutPlace(source)) && (await isFolderSource(source));
   const packages = isFolder ? await findPackageFolders(source) : new Map<string, never>();
   if (packages.size === 0) return readCatalogSource(source, level, options, signal);
   const formatImage = options.bundleImageTemplate === undefined ? (): string => "" : parseImageTemplate(options.bundleImageTemplate);

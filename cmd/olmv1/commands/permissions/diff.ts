@@ -25,7 +25,7 @@ export async function showPermissionsDiff(terminal: Terminal, name: string, opti
     const { systemNamespace } = options;
     const preview = await withProgress(terminal, `pulling ${selected.image}`, () =>
       withReader(options, async (reader) => {
-        const bundle = await reader.bundle(selected.image);
+        const bundle = await reader.bundleImage(selected.image);
         const providers = new CertificateProviders(client, "auto");
         return previewPermissions({ client, extension, bundle, catalog: selected.catalog, providers, systemNamespace });
       }),

@@ -89,17 +89,19 @@ async function findBundle(terminal: Terminal, options: PolicyTestOptions): Promi
   if (await isPackageName(bundle)) return selectBundle(terminal, { package: bundle }, options);
   if (options.version !== undefined || options.channel.length > 0 || options.catalogDir.length > 0)
     throw new Error("--version, --channel and --catalog-dir require a package in --bundle");
-  return { name: bundle, image: bundle, catalog: undefined };
+  return { name: bundle, image: bundle, catalog: undefined, isGiven: true };
 }
 
 async function judgeBundle(
   terminal: Terminal,
   policy: FoundPolicy,
   place: RuleContext,
-  { image, catalog }: SelectedBundle,
+  { image, catalog, isGiven = false }: SelectedBundle,
   options: PolicyTestOptions & { inline: JsonObject | undefined },
 ): Promise<PolicyTest> {
-  const bundle = await withProgress(terminal, `pulling ${image}`, () => withReader(options, (reader) => reader.bundle(image)));
+  const bundle = await withProgress(terminal, `pulling ${image}`, () =>
+    withReader(options, (reader) => (isGiven ? reader.bundle(image) : reader.bundleImage(image))),
+  );
   const content = toRenderableBundle(bundle);
   const { packageName } = bundle;
   const namespace = options.namespace ?? readSuggestedNamespace(packageName, content.annotations).name;

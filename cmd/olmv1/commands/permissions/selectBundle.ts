@@ -21,6 +21,8 @@ export interface SelectedBundle {
   readonly image: string;
   /** The ClusterCatalog that contains it; undefined if it is in --catalog-dir. */
   readonly catalog: ClusterCatalog | undefined;
+  /** Whether the user specified `image`, so that it can also be a folder or OCI layout. Default: false. */
+  readonly isGiven?: boolean;
 }
 
 /** Resolves a bundle as operator-controller does. @returns undefined if no bundle matches, after printing why */

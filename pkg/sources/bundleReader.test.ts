@@ -1,0 +1,91 @@
+import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { folder, insecureRegistry, loopbackRegistry } from "../../test/support/pulling.ts";
+import { CatalogCache } from "../catalogcache/catalogCache.ts";
+import { BundleReader, findCatalogFolder, isFolderSource } from "./bundleReader.ts";
+import { openCatalog } from "./openCatalogs.ts";
+
+const BUNDLE = join(import.meta.dirname, "../../test/goldens/bundles/scoped");
+const CATALOG = join(import.meta.dirname, "../../test/goldens/cli/fixtures/catalogs/harbour");
+const { signal } = new AbortController();
+const home = process.cwd();
+
+let dir: string;
+let reader: BundleReader;
+let registry: Awaited<ReturnType<typeof loopbackRegistry>>;
+
+/** A working directory with folders that have the names of images of an empty registry. */
+beforeEach(async () => {
+  dir = await folder();
+  registry = await loopbackRegistry();
+  await writeFile(join(dir, "r.conf"), insecureRegistry(registry.host));
+  reader = new BundleReader({ registriesConf: join(dir, "r.conf") }, signal);
+  process.chdir(dir);
+});
+
+afterEach(async () => {
+  process.chdir(home);
+  await reader.close();
+});
+
+const pinned = (): string => `${registry.host}/acme/op@sha256:${"a".repeat(64)}`;
+const tagged = (): string => `${registry.host}/acme/op:v1`;
+const copy = async (from: string, name: string): Promise<string> => {
+  await mkdir(join(dir, name), { recursive: true });
+  await cp(from, join(dir, name), { recursive: true });
+  return name;
+};
+
+describe("BundleReader pulls the image when a folder has its name and", () => {
+  test.each([
+    ["files() gets a digest", () => BUNDLE, pinned, (ref: string) => reader.files(ref)],
+    ["bundle() gets a digest", () => BUNDLE, pinned, (ref: string) => reader.bundle(ref)],
+    ["bundleImage() gets a tag", () => BUNDLE, tagged, (ref: string) => reader.bundleImage(ref)],
+    ["catalogFolder() gets a digest", () => CATALOG, pinned, (ref: string) => reader.catalogFolder(ref)],
+    [
+      "catalogFolder() gets a tag of a ClusterCatalog",
+      () => CATALOG,
+      tagged,
+      (ref: string) => reader.catalogFolder(ref, "https://catalogd"),
+    ],
+    ["catalogImage() gets a tag", () => CATALOG, tagged, (ref: string) => reader.catalogImage(ref)],
+    ["findCatalogFolder() gets a digest", () => CATALOG, pinned, (ref: string) => findCatalogFolder(ref, reader)],
+  ])("%s", async (_, from, getRef, read) => {
+    const ref = await copy(from(), getRef());
+    await writeFile(join(dir, ref, "oci-layout"), '{"imageLayoutVersion": "1.0.0"}');
+    await expect(read(ref)).rejects.toThrow();
+    expect(registry.paths(/\/v2\/acme\/op\/manifests\//)).not.toEqual([]);
+  });
+});
+
+test.each([
+  ["oci:layout", "bundleImage", () => reader.bundleImage("oci:layout")],
+  ["oci:layout", "catalogImage", () => reader.catalogImage("oci:layout")],
+  ["./folder", "bundleImage", () => reader.bundleImage("./folder")],
+])("BundleReader rejects %s when %s() gets it", async (_, __, read) => {
+  await copy(BUNDLE, "folder");
+  await expect(read()).rejects.toThrow();
+});
+
+test("BundleReader reads a folder when its path starts with ./ and ends with a digest", async () => {
+  const ref = await copy(BUNDLE, pinned());
+  expect([await isFolderSource(ref), await isFolderSource(`./${ref}`), (await reader.files(`./${ref}`)).size > 0]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+});
+
+test.each([
+  ["digest", pinned],
+  ["tag", tagged],
+])("openCatalog caches no folder with the name of an image when the reference has a %s", async (_, getRef) => {
+  const image = await copy(CATALOG, getRef());
+  const cache = new CatalogCache(join(dir, "cache"));
+  const tools = { reader: () => Promise.resolve(reader), cache, onStep: () => undefined };
+  await expect(openCatalog({ name: "acme", priority: 0, image }, tools)).rejects.toThrow();
+  await cache.close();
+  expect(await readdir(join(dir, "cache")).catch(() => [])).toEqual([]);
+  expect(registry.paths(/\/v2\/acme\/op\/manifests\//)).not.toEqual([]);
+});
