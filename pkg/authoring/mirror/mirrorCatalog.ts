@@ -104,7 +104,7 @@ export async function mirrorCatalog(
   const plan = await planMirror(request, stores, reader, terminal.signal);
   const { name = plan.name } = request;
   const print = (text: string): void => terminal.err(`${escapeControlCharacters(text)}\n`);
-  const { images, unusable } = mapMirroredImages(plan.content.images, isCarried ? "carried" : target);
+  const { images, unusable } = mapMirroredImages(plan.content.images, isCarried ? "carried" : target, plan.catalog);
   for (const { text, reason } of unusable) print(`skipped invalid image reference ${goQuote(text)}: ${reason}`);
   for (const note of plan.content.notes) print(note);
   const copies = !plan.isNamed ? images : [...images, plan.catalog].sort((a, b) => compareText(a.source, b.source));

@@ -56,6 +56,21 @@ describe("mapMirroredImages", () => {
     expect(unusable).toEqual([{ text: "Not An Image", reason: "invalid reference format: repository name must be lowercase" }]);
   });
 
+  test.for<[source: string, image: string, error: string | undefined]>([
+    [
+      "acme-database",
+      "quay.io/acme/database:latest",
+      "acme-database and quay.io/acme/database:latest have the same destination mirror.internal:5000/acme-database:latest: mirror them to different registries or paths",
+    ],
+    ["quay.io/acme/database:latest", "quay.io/acme/database:latest", undefined],
+    ["acme-database", "quay.io/acme/database:v1", undefined],
+  ])("mapMirroredImages checks the destination of the catalog when catalog %s contains image %s (error: %s)", ([source, image, error]) => {
+    const catalog = { source, sourceRepository: "", repository: "mirror.internal:5000/acme-database", tag: "latest", digest: undefined };
+    const map = (): unknown => mapMirroredImages([image], TARGET, catalog).images.map((one) => one.source);
+    if (error === undefined) expect(map()).toEqual([image]);
+    else expect(map).toThrow(error);
+  });
+
   test("mapMirroredImages rejects two images with the same destination", () => {
     expect(() => mapMirroredImages(["quay.io/a/b:v1", "docker.io/a/b:v1"], TARGET)).toThrow(
       "quay.io/a/b:v1 and docker.io/a/b:v1 have the same destination mirror.internal:5000/a-b:v1: mirror them to different registries or paths",

@@ -60,15 +60,17 @@ export function parseTarget(text: string): MirrorTarget {
  * Computes the destinations of distinct images, sorted by source. Slashes in the repository become dashes. Images by tag keep their tag, and images
  * by digest get the tag from `computeMirrorTag`. If a reference has a tag and a digest, uses the digest.
  * @param target a registry, or "carried" for a layout.
- * @throws Error if two images have the same destination.
+ * @param catalog the catalog image, which is written last; one of the references can be the catalog itself.
+ * @throws Error if two images, or an image and the catalog, have the same destination.
  */
 export function mapMirroredImages(
   references: Iterable<string>,
   target: MirrorTarget | "carried",
+  catalog?: MirroredImage,
 ): { images: MirroredImage[]; unusable: NoImage[] } {
   const images = new Map<string, MirroredImage>();
   const unusable = new Map<string, NoImage>();
-  const taken = new Map<string, string>();
+  const taken = new Map(catalog ? [[formatDestination(catalog), catalog.source]] : []);
   for (const text of references) {
     const name = parseImageName(text);
     if (typeof name === "string") {
@@ -80,7 +82,7 @@ export function mapMirroredImages(
     images.set(image.source, image);
     const destination = formatDestination(image);
     const other = taken.get(destination);
-    if (other !== undefined)
+    if (other !== undefined && other !== image.source)
       throw new Error(
         `${other} and ${image.source} have the same destination ${destination}: mirror them to different registries or paths`,
       );
