@@ -1,5 +1,11 @@
-import { expect, test } from "vitest";
+import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { afterEach, expect, test, vi } from "vitest";
 import { runCli } from "../../test/support/runCli.ts";
+import { TempFolder } from "../../test/support/tempFolder.ts";
+
+afterEach(() => void vi.unstubAllEnvs());
 
 test.for<[string, string[], string]>([
   ["an unknown option", ["tree", "x", "--nonsense"], "olmv1: unknown option '--nonsense'. See --help\n"],
@@ -44,4 +50,45 @@ test("olmv1 exits with 130 when Ctrl-C interrupts a waiting command", async () =
   const ended = runCli(["tree", "x", "--kubeconfig", "/nowhere"], { signal: stop.signal });
   stop.abort(new Error("stopped by SIGINT"));
   expect((await ended).code).toBe(130);
+});
+
+test.for([
+  ["catalog", "serve", "IMAGE"],
+  ["catalog", "validate", "IMAGE"],
+  ["catalog", "diff", "IMAGE", "IMAGE"],
+  ["catalog", "extract", "IMAGE", "TARGET"],
+  ["catalog", "images", "IMAGE"],
+  ["catalog", "add-bundle", "TARGET", "IMAGE", "--channels", "stable"],
+  ["catalog", "mirror", "IMAGE", "mirror.internal"],
+  ["rbac", "IMAGE"],
+  ["permissions", "policy", "test", "--bundle", "IMAGE", "--filename", "POLICY"],
+])("olmv1 %s %s stops a pull without leftovers when Ctrl-C interrupts it", async (args) => {
+  using folder = new TempFolder();
+  const temporary = folder.write("tmp", {});
+  vi.stubEnv("TMPDIR", temporary);
+  const sockets: Socket[] = [];
+  const hanging = createServer((socket) => void sockets.push(socket.on("error", () => undefined))).listen(0, "127.0.0.1");
+  await once(hanging, "listening");
+  const policy = folder.write("policy", {
+    "p.yaml": "apiVersion: olm.operatorframework.io/v1alpha1\nkind: PermissionPolicy\nmetadata:\n  name: p\nspec: {}\n",
+  });
+  const values: Record<string, string> = {
+    IMAGE: `127.0.0.1:${(hanging.address() as AddressInfo).port}/acme/image:v1`,
+    TARGET: folder.write("target", {}),
+    POLICY: `${policy}/p.yaml`,
+  };
+  const stop = new AbortController();
+  const running = runCli(
+    args.map((arg) => values[arg] ?? arg),
+    { signal: stop.signal },
+  );
+  try {
+    await Promise.race([once(hanging, "connection"), running.then(({ err }) => expect.fail(err))]);
+    stop.abort(new Error("stopped by SIGINT"));
+    expect((await running).code).toBe(130);
+    expect(await readdir(temporary)).toEqual([]);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    hanging.close();
+  }
 });

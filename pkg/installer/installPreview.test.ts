@@ -58,7 +58,7 @@ async function preview(
     return account && path.endsWith(`/serviceaccounts/${account.metadata.name}`) ? { json: account } : NOT_FOUND;
   });
   const client = Client.of(api.credentials());
-  const bundles = new BundleReader({});
+  const bundles = new BundleReader({}, AbortSignal.timeout(60_000));
   const reader = { bundleImage: () => bundles.bundle(BUNDLE), catalogFolder: (ref: string) => Promise.resolve(ref) };
   const whole = {
     packageName: "scoped",

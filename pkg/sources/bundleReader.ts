@@ -37,7 +37,7 @@ export class BundleReader {
   #images = 0;
 
   /** @param signal aborts pulls */
-  constructor(options: ReaderOptions, signal: AbortSignal = new AbortController().signal) {
+  constructor(options: ReaderOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
   }
@@ -182,7 +182,7 @@ export async function isFolderSource(source: string): Promise<boolean> {
 }
 
 /** Calls `work` with a reader, and removes unpacked images afterwards. @param signal aborts pulls, for example on Ctrl-C */
-export async function withReader<T>(options: ReaderOptions, work: (reader: BundleReader) => Promise<T>, signal?: AbortSignal): Promise<T> {
+export async function withReader<T>(options: ReaderOptions, work: (reader: BundleReader) => Promise<T>, signal: AbortSignal): Promise<T> {
   const reader = new BundleReader(options, signal);
   try {
     return await work(reader);

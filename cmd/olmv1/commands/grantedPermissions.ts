@@ -54,7 +54,11 @@ function ruleLines(screen: Pick<Terminal, "width">, { rule, note }: PlacedRule, 
 export function createPermissionsReader(terminal: Terminal, options: ReaderOptions): PermissionsReader {
   return (images, bundleOptions) =>
     withProgress(terminal, `pulling ${images.join(", ")}`, () =>
-      withReader(options, (reader) => computeBundlePermissions(terminal, images, bundleOptions, (image) => reader.bundleImage(image))),
+      withReader(
+        options,
+        (reader) => computeBundlePermissions(terminal, images, bundleOptions, (image) => reader.bundleImage(image)),
+        terminal.signal,
+      ),
     );
 }
 

@@ -240,11 +240,14 @@ export async function showPlan(terminal: Terminal, name: string | undefined, opt
   const isChanged = options.version !== undefined || options.anyVersion === true || options.channel.length > 0;
   if (isChanged && name === undefined) throw new Error("--version, --any-version and --channel require the name of a ClusterExtension");
   const given = options.filename === undefined ? undefined : await readExtensionFile(options.filename, terminal);
-  await withReader(options, (reader) =>
-    withCluster(options, async (client) => {
-      const extension = given ?? (await readExtension(client, name ?? ""));
-      return run(terminal, isChanged ? buildUpgradedExtension(extension, options) : extension, options, client, reader);
-    }),
+  await withReader(
+    options,
+    (reader) =>
+      withCluster(options, async (client) => {
+        const extension = given ?? (await readExtension(client, name ?? ""));
+        return run(terminal, isChanged ? buildUpgradedExtension(extension, options) : extension, options, client, reader);
+      }),
+    terminal.signal,
   );
 }
 
@@ -260,7 +263,7 @@ async function run(terminal: Terminal, given: ClusterExtension, options: PlanOpt
     proxySettings: parseProxySettings(options),
     asServiceAccount: options.asServiceAccount ? (extension) => asServiceAccount(extension, client) : undefined,
     log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    signal: AbortSignal.any([terminal.signal, AbortSignal.timeout(TIMEOUT_MS)]),
   });
   printLeftOutCatalogs(terminal, plan.unavailableCatalogs);
   await print(terminal, options.output, {

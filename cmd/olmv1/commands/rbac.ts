@@ -36,7 +36,7 @@ export interface RbacOptions extends BundleOptions, SourceOptions {
 
 /** Runs `olmv1 rbac`. */
 export async function showRbac(terminal: Terminal, bundles: readonly string[], options: RbacOptions): Promise<void> {
-  await withReader(options, (reader) => run(terminal, bundles, options, reader));
+  await withReader(options, (reader) => run(terminal, bundles, options, reader), terminal.signal);
 }
 
 async function run(terminal: Terminal, bundles: readonly string[], options: RbacOptions, reader: BundleReader): Promise<void> {

@@ -15,12 +15,12 @@ const TIMEOUT_MS = 15 * 60_000;
  * @throws Error that describes what cannot be found or read.
  */
 export async function withResolutionSubject<T>(
-  terminal: Pick<Terminal, "stdin">,
+  terminal: Pick<Terminal, "stdin" | "signal">,
   named: Named,
   options: ResolutionOptions,
   answer: (question: ResolutionSubject) => Promise<T>,
 ): Promise<T> {
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = AbortSignal.any([terminal.signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const isOffline = options.catalogDir.length > 0 && named.extension === undefined;
   const ask = async (sources: Sources): Promise<T> => {
     const extension =
@@ -29,10 +29,14 @@ export async function withResolutionSubject<T>(
         : await addCurrentStatus(await readExtensionFile(options.filename, terminal), sources.client);
     return answer(await readResolutionSubject(named, extension, options, sources));
   };
-  return withReader(options, async (reader) => {
-    if (isOffline) return ask({ client: undefined, reader, signal });
-    if (options.installedPackage.length > 0)
-      throw new Error("--installed-package requires --catalog-dir, and cannot be used with an extension on the cluster");
-    return withCluster(options, (client) => ask({ client, reader, signal }));
-  });
+  return withReader(
+    options,
+    async (reader) => {
+      if (isOffline) return ask({ client: undefined, reader, signal });
+      if (options.installedPackage.length > 0)
+        throw new Error("--installed-package requires --catalog-dir, and cannot be used with an extension on the cluster");
+      return withCluster(options, (client) => ask({ client, reader, signal }));
+    },
+    signal,
+  );
 }

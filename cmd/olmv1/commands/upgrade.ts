@@ -132,18 +132,21 @@ async function planUpgrade(
   const report = (lacking: MissingPermissions | undefined): void => void (account = { lacking });
   try {
     const plan = await withProgress(terminal, `planning the upgrade of ClusterExtension ${desired.metadata.name}`, () =>
-      withReader(options, (reader) =>
-        readExtensionPlan({
-          client,
-          given: desired,
-          reader,
-          systemNamespace: options.systemNamespace,
-          webhookCertProvider: "auto",
-          proxySettings: parseProxySettings({ operatorProxy: "auto" }),
-          account: "unknown" in identity ? undefined : { client: identity, report },
-          log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
-          signal,
-        }),
+      withReader(
+        options,
+        (reader) =>
+          readExtensionPlan({
+            client,
+            given: desired,
+            reader,
+            systemNamespace: options.systemNamespace,
+            webhookCertProvider: "auto",
+            proxySettings: parseProxySettings({ operatorProxy: "auto" }),
+            account: "unknown" in identity ? undefined : { client: identity, report },
+            log: createLogger({ component: "olmv1", level: "error", destination: process.stderr }),
+            signal,
+          }),
+        signal,
       ),
     );
     return { plan, account };

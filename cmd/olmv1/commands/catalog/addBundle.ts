@@ -22,14 +22,18 @@ export interface AddBundleOptions extends EditOptions, EdgeOptions, ReaderOption
 export async function runAddBundle(terminal: Terminal, root: string, source: string, options: AddBundleOptions): Promise<void> {
   const { image } = options;
   const formatImage = image === undefined ? undefined : parseImageTemplate(image);
-  const rendered = await withReader(options, (reader) => {
-    const renderer = new ReferenceRenderer(reader, {
-      level: parseLevelOptions(options),
-      imageOf: formatImage,
-      allowed: ["bundle folder", "bundle image"],
-    });
-    return withProgress(terminal, `rendering ${source}`, () => renderer.render(source));
-  });
+  const rendered = await withReader(
+    options,
+    (reader) => {
+      const renderer = new ReferenceRenderer(reader, {
+        level: parseLevelOptions(options),
+        imageOf: formatImage,
+        allowed: ["bundle folder", "bundle image"],
+      });
+      return withProgress(terminal, `rendering ${source}`, () => renderer.render(source));
+    },
+    terminal.signal,
+  );
   warn(terminal, source, rendered.warnings);
   const bundle = rendered.metas.find(({ schema }) => schema === Schema.bundle);
   if (!bundle) throw new EditError(`${goQuote(source)} contains no bundle`);

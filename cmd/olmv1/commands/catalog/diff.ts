@@ -20,13 +20,16 @@ const MOODS = { added: "good", removed: "bad", changed: "warning" } as const;
 
 /** Runs `olmv1 catalog diff`. */
 export async function diff(terminal: Terminal, before: string, after: string, options: DiffOptions): Promise<void> {
-  const found = await withReader(options, (reader) =>
-    withProgress(terminal, "reading the catalogs", async (progress) => {
-      progress.now(`reading ${before}`);
-      const old = await readComparedCatalog(await findCatalogFolder(before, reader));
-      progress.now(`reading ${after}`);
-      return diffCatalogs(old, await readComparedCatalog(await findCatalogFolder(after, reader)));
-    }),
+  const found = await withReader(
+    options,
+    (reader) =>
+      withProgress(terminal, "reading the catalogs", async (progress) => {
+        progress.now(`reading ${before}`);
+        const old = await readComparedCatalog(await findCatalogFolder(before, reader));
+        progress.now(`reading ${after}`);
+        return diffCatalogs(old, await readComparedCatalog(await findCatalogFolder(after, reader)));
+      }),
+    terminal.signal,
   );
   const breaking = found.filter((one) => one.breaking).length;
   await print(terminal, options.output, {

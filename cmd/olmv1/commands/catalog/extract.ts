@@ -22,8 +22,10 @@ export interface ExtractOptions extends EditOptions, ReaderOptions {
 export async function runExtract(terminal: Terminal, source: string, target: string, options: ExtractOptions): Promise<void> {
   if (existsSync(target) && !statSync(target).isDirectory()) throw new EditError(`output dir ${goQuote(target)} is a file`);
   if (existsSync(target) && readdirSync(target).length > 0) throw new EditError(`output dir ${goQuote(target)} must be empty`);
-  const texts = await withReader(options, (reader) =>
-    withProgress(terminal, `reading ${source}`, async () => CatalogTexts.read(await findCatalogFolder(source, reader))),
+  const texts = await withReader(
+    options,
+    (reader) => withProgress(terminal, `reading ${source}`, async () => CatalogTexts.read(await findCatalogFolder(source, reader))),
+    terminal.signal,
   );
   const { files, notes } = extractPackages(texts.files, options);
   if (!options.dryRun) texts.copyTo(target, files);

@@ -33,8 +33,10 @@ interface BundleImageList {
 
 /** Runs `olmv1 catalog images`. @throws Error if no bundle is selected. */
 export async function printImages(terminal: Terminal, source: string, options: ImagesOptions): Promise<void> {
-  const catalog = await withReader(options, (reader) =>
-    withProgress(terminal, `reading ${source}`, async () => readCatalogContent(await findCatalogFolder(source, reader))),
+  const catalog = await withReader(
+    options,
+    (reader) => withProgress(terminal, `reading ${source}`, async () => readCatalogContent(await findCatalogFolder(source, reader))),
+    terminal.signal,
   );
   const found = selectBundles(catalog, options);
   const all = [...new Set(found.flatMap(({ image, relatedImages }) => [image, ...relatedImages]))].sort();

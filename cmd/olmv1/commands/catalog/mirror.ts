@@ -38,8 +38,10 @@ export async function mirror(terminal: Terminal, source: string, target: string,
     until,
   } as const;
   const result = await withImages(options, terminal, (stores) =>
-    withReader(options, (reader) =>
-      mirrorCatalog({ ...request, continueOnError, blockSources, insecure, parallel }, stores, reader, terminal),
+    withReader(
+      options,
+      (reader) => mirrorCatalog({ ...request, continueOnError, blockSources, insecure, parallel }, stores, reader, terminal),
+      terminal.signal,
     ),
   );
   const { catalog, mapping, images, files } = result;

@@ -18,10 +18,14 @@ export async function serve(terminal: Terminal, source: string, options: ServeOp
   const { address: host, port, name = deriveCatalogName(source) } = options;
   const problems = validateSubdomain(name);
   if (problems.length > 0) throw new Error(`${goQuote(name)} is not a valid catalog name: ${problems.join("; ")}`);
-  terminal.endsByItself();
-  await withReader(options, async (reader) => {
-    const dir = await reader.catalogFolder(source);
-    const watch = options.watch && dir === source && (await isDirectory(source));
-    await serveCatalog({ name, dir, source, host, port, watch }, terminal);
-  });
+  await withReader(
+    options,
+    async (reader) => {
+      const dir = await reader.catalogFolder(source);
+      const watch = options.watch && dir === source && (await isDirectory(source));
+      terminal.endsByItself(); // After the pull, which only fails when the signal aborts it.
+      await serveCatalog({ name, dir, source, host, port, watch }, terminal);
+    },
+    terminal.signal,
+  );
 }

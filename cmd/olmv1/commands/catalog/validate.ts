@@ -138,30 +138,34 @@ export interface CatalogValidateOptions extends FindingOptions, ReaderOptions {
 export async function validateCatalog(terminal: Terminal, source: string, options: CatalogValidateOptions): Promise<void> {
   const { output, failOn, severity, ignore } = options;
   requireIgnorable(ignore, CATALOG_RULES, "opm rejects a catalog that violates it");
-  await withReader(options, async (reader) => {
-    const folder = await findCatalogFolder(source, reader);
-    if (findCatalogFiles(folder, CONTENT_LIMITS).length === 0) terminal.err(`olmv1: ${goQuote(source)} contains no catalog files\n`);
-    let checkedImages: number | undefined;
-    const { checked, findings } = await withProgress(terminal, `checking ${source}`, (progress) => {
-      const more: MoreFindings | undefined = options.checkImages
-        ? (lint) => {
-            const images = lint.images();
-            checkedImages = images.length;
-            return checkImages(images, options, terminal, (done, all) => progress.now(`checking images, ${done} of ${all}`));
-          }
-        : undefined;
-      return lintFolder(folder, ignore, more);
-    });
-    const report = { checked, findings: selectFindings(findings, { severity, ignore }), checkedImages };
-    await print(terminal, output, {
-      data: buildCatalogReport(report),
-      text: () => formatCatalogReport(report),
-      sarif: () =>
-        createSarifLog(
-          toSarifFindings(report, (file) => (folder === source ? toSarifPath(folder, file, process.cwd()) : file)),
-          CATALOG_RULES,
-        ),
-    });
-    if (reachesSeverity(findings, failOn)) terminal.exit(EXIT.no);
-  });
+  await withReader(
+    options,
+    async (reader) => {
+      const folder = await findCatalogFolder(source, reader);
+      if (findCatalogFiles(folder, CONTENT_LIMITS).length === 0) terminal.err(`olmv1: ${goQuote(source)} contains no catalog files\n`);
+      let checkedImages: number | undefined;
+      const { checked, findings } = await withProgress(terminal, `checking ${source}`, (progress) => {
+        const more: MoreFindings | undefined = options.checkImages
+          ? (lint) => {
+              const images = lint.images();
+              checkedImages = images.length;
+              return checkImages(images, options, terminal, (done, all) => progress.now(`checking images, ${done} of ${all}`));
+            }
+          : undefined;
+        return lintFolder(folder, ignore, more);
+      });
+      const report = { checked, findings: selectFindings(findings, { severity, ignore }), checkedImages };
+      await print(terminal, output, {
+        data: buildCatalogReport(report),
+        text: () => formatCatalogReport(report),
+        sarif: () =>
+          createSarifLog(
+            toSarifFindings(report, (file) => (folder === source ? toSarifPath(folder, file, process.cwd()) : file)),
+            CATALOG_RULES,
+          ),
+      });
+      if (reachesSeverity(findings, failOn)) terminal.exit(EXIT.no);
+    },
+    terminal.signal,
+  );
 }

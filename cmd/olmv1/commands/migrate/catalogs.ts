@@ -29,14 +29,17 @@ export async function showCatalogs(terminal: Terminal, names: readonly string[],
   const { namespace, output, yes = false, timeout, name: catalogName } = options;
   const { signal } = terminal;
   const createdCatalogs = new Map<SurveyedSource, CreatedCatalogs>();
-  const found = await withReader(options, (reader) =>
-    withCluster(options, async (client) => {
-      const sources = await withProgress(terminal, "reading CatalogSources", (progress) =>
-        surveySources({ client, reader, names, namespace, catalogName, signal, report: (what) => progress.now(what) }),
-      );
-      if (yes) for (const one of sources) if (one.catalog) createdCatalogs.set(one, await createCatalog(terminal, client, one, timeout));
-      return sources;
-    }),
+  const found = await withReader(
+    options,
+    (reader) =>
+      withCluster(options, async (client) => {
+        const sources = await withProgress(terminal, "reading CatalogSources", (progress) =>
+          surveySources({ client, reader, names, namespace, catalogName, signal, report: (what) => progress.now(what) }),
+        );
+        if (yes) for (const one of sources) if (one.catalog) createdCatalogs.set(one, await createCatalog(terminal, client, one, timeout));
+        return sources;
+      }),
+    terminal.signal,
   );
   await print(terminal, output, {
     data: { items: found.map((one) => buildData(one, createdCatalogs.get(one))) },

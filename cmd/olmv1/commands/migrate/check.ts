@@ -89,24 +89,27 @@ export async function showCheck(terminal: Terminal, names: readonly string[], op
   // Operators that depend on each other are eligible if olmv1 migrate convert can convert them together.
   const isTogether = names.length !== 1;
   const found = await withProgress(terminal, "reading Subscriptions", (progress) =>
-    withReader(options, (reader) =>
-      withCluster(options, async (client) => {
-        const report = (what: string): void => progress.now(what);
-        const account = await chooseAccount(client, { systemNamespace: options.systemNamespace }, signal);
-        const { found: surveyed, offers } = await survey({
-          client,
-          reader,
-          names,
-          namespace,
-          catalogDir,
-          account,
-          isTogether,
-          signal,
-          report,
-        });
-        const settings = getConversionSettings({ terminal, options, client, reader }, offers, account.kind);
-        return verifyEligible(surveyed, { plan: (source) => planConversion(source, settings), signal: settings.signal, report });
-      }),
+    withReader(
+      options,
+      (reader) =>
+        withCluster(options, async (client) => {
+          const report = (what: string): void => progress.now(what);
+          const account = await chooseAccount(client, { systemNamespace: options.systemNamespace }, signal);
+          const { found: surveyed, offers } = await survey({
+            client,
+            reader,
+            names,
+            namespace,
+            catalogDir,
+            account,
+            isTogether,
+            signal,
+            report,
+          });
+          const settings = getConversionSettings({ terminal, options, client, reader }, offers, account.kind);
+          return verifyEligible(surveyed, { plan: (source) => planConversion(source, settings), signal: settings.signal, report });
+        }),
+      terminal.signal,
     ),
   );
   await print(terminal, output, {

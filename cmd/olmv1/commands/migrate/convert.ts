@@ -31,13 +31,16 @@ import type { MigrateConvertOptions } from "./migrateOptions.ts";
 export async function showConvert(terminal: Terminal, names: readonly string[], options: MigrateConvertOptions): Promise<void> {
   const [name, ...others] = names;
   requireOneOrAll("convert", name, options.all);
-  await withReader(options, (reader) =>
-    withCluster(options, (client) =>
-      withProgress(terminal, "reading Subscriptions", async (progress) => {
-        const session = { terminal, options, client, reader, progress, account: await chooseAccount(client, options, terminal.signal) };
-        return name === undefined || others.length > 0 || options.report !== undefined ? convertAll(session, names) : run(session, name);
-      }),
-    ),
+  await withReader(
+    options,
+    (reader) =>
+      withCluster(options, (client) =>
+        withProgress(terminal, "reading Subscriptions", async (progress) => {
+          const session = { terminal, options, client, reader, progress, account: await chooseAccount(client, options, terminal.signal) };
+          return name === undefined || others.length > 0 || options.report !== undefined ? convertAll(session, names) : run(session, name);
+        }),
+      ),
+    terminal.signal,
   );
 }
 

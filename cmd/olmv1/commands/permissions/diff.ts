@@ -24,11 +24,15 @@ export async function showPermissionsDiff(terminal: Terminal, name: string, opti
     if (!selected) return terminal.exit(EXIT.no);
     const { systemNamespace } = options;
     const preview = await withProgress(terminal, `pulling ${selected.image}`, () =>
-      withReader(options, async (reader) => {
-        const bundle = await reader.bundleImage(selected.image);
-        const providers = new CertificateProviders(client, "auto");
-        return previewPermissions({ client, extension, bundle, catalog: selected.catalog, providers, systemNamespace });
-      }),
+      withReader(
+        options,
+        async (reader) => {
+          const bundle = await reader.bundleImage(selected.image);
+          const providers = new CertificateProviders(client, "auto");
+          return previewPermissions({ client, extension, bundle, catalog: selected.catalog, providers, systemNamespace });
+        },
+        terminal.signal,
+      ),
     );
     if (!preview)
       throw new Error(

@@ -100,7 +100,7 @@ async function judgeBundle(
   options: PolicyTestOptions & { inline: JsonObject | undefined },
 ): Promise<PolicyTest> {
   const bundle = await withProgress(terminal, `pulling ${image}`, () =>
-    withReader(options, (reader) => (isGiven ? reader.bundle(image) : reader.bundleImage(image))),
+    withReader(options, (reader) => (isGiven ? reader.bundle(image) : reader.bundleImage(image)), terminal.signal),
   );
   const content = toRenderableBundle(bundle);
   const { packageName } = bundle;
