@@ -50,6 +50,21 @@ test("CatalogTexts writes nothing when one file cannot be written", async () => 
   expect(readFileSync(join(root, "a.yaml"), "utf8")).toBe(PACKAGE);
 });
 
+test("CatalogTexts writes nothing when .indexignore excludes an existing file with the path of a new one", async () => {
+  using folder = new TempFolder();
+  const root = folder.write("catalog", { "a.yaml": PACKAGE, "drafts/b.yaml": PACKAGE, ".indexignore": "drafts/\n" });
+  const texts = await CatalogTexts.read(root);
+  const files = new Map([
+    ["a.yaml", "schema: x\n"],
+    ["drafts/b.yaml", "schema: y\n"],
+  ]);
+  const error = "drafts/b.yaml exists, but .indexignore excludes it. Move it, or change .indexignore; no changes were made";
+  expect(() => texts.check(files)).toThrow(error);
+  expect(() => texts.write(files)).toThrow(error);
+  for (const path of ["a.yaml", "drafts/b.yaml"]) expect(readFileSync(join(root, path), "utf8")).toBe(PACKAGE);
+  expect(readdirSync(root).sort()).toEqual([".indexignore", "a.yaml", "drafts"]);
+});
+
 test("CatalogTexts rejects an unreadable catalog", async () => {
   using folder = new TempFolder();
   await expect(CatalogTexts.read(folder.write("catalog", { "a.yaml": "[" }))).rejects.toThrow(

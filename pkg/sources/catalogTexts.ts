@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { findCatalogFiles } from "../catalogd/load/catalogFiles.ts";
 import { type CatalogFileSource, checkCatalogFolder } from "../catalogd/load/checkCatalog.ts";
@@ -32,9 +32,10 @@ export class CatalogTexts {
 
   /**
    * Writes files, and removes files whose text is undefined. Writes all new texts to temporary files first and then renames them.
-   * @throws Error of the file system; if writing a temporary file fails, existing files are unchanged
+   * @throws Error of `check` or of the file system; if writing a temporary file fails, existing files are unchanged
    */
   write(files: ReadonlyMap<string, string | undefined>): void {
+    this.check(files);
     const drafts: { draft: string; target: string }[] = [];
     try {
       for (const [path, text] of files) {
@@ -54,6 +55,14 @@ export class CatalogTexts {
     for (const [path, text] of files) if (text === undefined) rmSync(this.#locationOf(path), { force: true });
   }
 
+  /** Checks that the files replace only files that were read. @throws Error as `requireAbsent` */
+  check(files: ReadonlyMap<string, string | undefined>): void {
+    requireAbsent(
+      this.root,
+      [...files.keys()].filter((path) => !this.#locations.has(path)),
+    );
+  }
+
   /** Writes files with the same folder structure to another folder. */
   copyTo(target: string, files: ReadonlyMap<string, string>): void {
     new CatalogTexts(target).write(files);
@@ -61,6 +70,19 @@ export class CatalogTexts {
 
   #locationOf(path: string): string {
     return this.#locations.get(path) ?? join(this.root, ...path.split("/"));
+  }
+}
+
+/**
+ * Checks that a catalog does not already contain new files. A file that exists, but is not part of the catalog, is excluded by `.indexignore`.
+ * @param paths of the new files, relative to `root`
+ * @throws Error with the first existing file
+ */
+export function requireAbsent(root: string, paths: Iterable<string>): void {
+  for (const path of paths) {
+    const existing = lstatSync(join(root, ...path.split("/")), { throwIfNoEntry: false });
+    if (!existing || existing.isDirectory()) continue;
+    throw new Error(`${path} exists, but .indexignore excludes it. Move it, or change .indexignore; no changes were made`);
   }
 }
 

@@ -76,6 +76,21 @@ references:
     await expect(author.read("out")).rejects.toThrow("ENOENT");
   });
 
+  test("catalog compose --force writes nothing when .indexignore excludes an existing file with the path of a composed one", async () => {
+    await mkdir(join(author.folder, "own"));
+    await author.write("own/all.yaml", buildCatalog("etcd"));
+    await author.write("catalog.yaml", "name: all\nreferences: [{name: b, path: own}]\n");
+    await mkdir(join(author.folder, "out/b"), { recursive: true });
+    await author.write("out/.indexignore", "b/\n");
+    await author.write("out/b/index.yaml", "# mine\n");
+    const { code, err } = await compose("--output-dir", join(author.folder, "out"), "--force");
+    expect([code, err]).toEqual([
+      2,
+      "olmv1: b/index.yaml exists, but .indexignore excludes it. Move it, or change .indexignore; no changes were made\n",
+    ]);
+    expect((await author.read("out"))["b/index.yaml"]).toBe("# mine\n");
+  });
+
   test("catalog compose writes nothing when the result is invalid", async () => {
     await author.write("broken.yaml", buildCatalog("etcd", "etcd.v9"));
     await mkdir(join(author.folder, "own"));

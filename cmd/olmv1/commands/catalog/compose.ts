@@ -18,7 +18,7 @@ import { wrapError } from "../../../../pkg/errors/errors.ts";
 import { getPackageName, Schema } from "../../../../pkg/fbc/content.ts";
 import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { type ReaderOptions, withReader } from "../../../../pkg/sources/bundleReader.ts";
-import { listTextSources } from "../../../../pkg/sources/catalogTexts.ts";
+import { listTextSources, requireAbsent } from "../../../../pkg/sources/catalogTexts.ts";
 import { escapeControlCharacters } from "../../../../pkg/text/escape.ts";
 import { EXIT } from "../../cli/errors.ts";
 import { readInputFile } from "../../cli/inputFiles.ts";
@@ -104,12 +104,17 @@ async function renderReference(
   return { reference, metas: selectMetas(reference, metas) };
 }
 
-/** Returns the files in `root` to keep. @throws Error for a non-empty folder without --force. */
+/** Returns the files in `root` to keep. @throws Error for a non-empty folder without --force, or if `.indexignore` excludes a file to write. */
 async function listKeptFiles(root: string, written: ReadonlyMap<string, string>, force: boolean): Promise<string[]> {
   if (!(await stat(root).catch(() => undefined))) return [];
   const paths = [...findCatalogFiles(root, CONTENT_LIMITS)].map(({ path }) => path);
   if (paths.length > 0 && !force)
     throw new Error(`output dir ${goQuote(root)} must be empty; use --force to overwrite composed files and keep others`);
+  const found = new Set(paths);
+  requireAbsent(
+    root,
+    [...written.keys()].filter((path) => !found.has(path)),
+  );
   return paths.filter((path) => !written.has(path));
 }
 

@@ -26,7 +26,8 @@ export async function editFolder(
 ): Promise<void> {
   const texts = await CatalogTexts.read(root);
   const result = editCatalog(texts.files, packageName, work);
-  if (!options.dryRun) texts.write(result.files);
+  if (options.dryRun) texts.check(result.files);
+  else texts.write(result.files);
   await printEdit(terminal, texts.files, result, options);
 }
 
