@@ -39,12 +39,13 @@ const ATTEMPTS = 10;
  * - suspends the extension, so that the controller does not restore its marks
  * - removes the marks from all objects and from the namespace, and makes dependencies extensions of their own
  * - deletes the extension with propagation policy Orphan, so that neither the controller nor the garbage collector deletes an object
- * - deletes the releases, permissions, and the objects that `olmv1 install` created
- * @throws Error if the controller does not suspend or release the extension in time; a repeated call resumes
+ * - deletes the releases and the objects that `olmv1 install` created, and waits until permission-manager has deleted the permissions
+ * @throws Error if the controllers do not suspend the extension, or delete it or its permissions in time. A repeated call resumes while the
+ * ClusterExtension exists. Afterwards, `olmv1 uninstall` deletes the objects that `olmv1 install` created.
  */
 export async function ejectExtension(client: Client, preview: EjectPreview, options: EjectOptions): Promise<void> {
   const { extension, created, dependencies, history, namespace } = preview;
-  const { helm, signal, report, timeoutMs } = options;
+  const { helm, signal, report } = options;
   const { name, uid = "" } = extension.metadata;
   const owner = { name, uid, installNamespace: namespace };
   const detachAll = (dryRun: boolean): Promise<boolean[]> =>
@@ -63,13 +64,14 @@ export async function ejectExtension(client: Client, preview: EjectPreview, opti
     await client.patch(buildExtensionRef(dependency.metadata.name), body, { type: "merge", fieldManager: CLI_MANAGER, signal });
   }
   await client.delete(buildExtensionRef(name), { ...(uid === "" ? {} : { uid }), propagationPolicy: "Orphan", signal });
-  await requireGone(client, extension, timeoutMs, signal);
+  await requireGone(client, extension, "Run the command again to resume", options);
   report(`deleted ClusterExtension ${name}`);
   await removeReleases({ releases: new ReleaseStore(client, options.systemNamespace) }, name, history, signal);
   report("deleted the releases");
-  const permissions = await client.get(buildPermissionsRef(name), { metadataOnly: true, signal });
-  if (permissions) await requireGone(client, { ...permissions, ...buildPermissionsRef(name) }, timeoutMs, signal);
   await removeObjects(client, created, (object) => report(`deleted ${describeObject(object)}`));
+  const permissions = await client.get(buildPermissionsRef(name), { metadataOnly: true, signal });
+  const next = "permission-manager deletes it when it runs; nothing else is left to do";
+  if (permissions) await requireGone(client, { ...permissions, ...buildPermissionsRef(name) }, next, options);
 }
 
 /** Sets spec.suspend, and waits until the controller has observed it. @throws Error with spec.suspend as before if it does not */
@@ -123,12 +125,11 @@ async function detachNamespace(client: Client, extension: string, name: string, 
   await client.patch(ref, { metadata: { uid: found.metadata.uid, labels } }, { type: "merge", fieldManager: CLI_MANAGER, signal });
 }
 
-async function requireGone(client: Client, object: KubeObject, timeoutMs: number, signal: AbortSignal): Promise<void> {
+/** Waits until an object is gone. @throws Error with the next step if it still exists after the timeout */
+async function requireGone(client: Client, object: KubeObject, next: string, { timeoutMs, signal }: EjectOptions): Promise<void> {
   const left = await waitUntilGone(client, object, Date.now() + timeoutMs, signal);
   if (!left) return;
   const { finalizers = [] } = left.metadata;
   const why = finalizers.length > 0 ? `: its finalizers are ${finalizers.join(", ")}` : "";
-  throw new Error(
-    `${describeObject(toObjectRef(object))} still exists after ${timeoutMs / 1_000} s${why}. Run the command again to resume`,
-  );
+  throw new Error(`${describeObject(toObjectRef(object))} still exists after ${timeoutMs / 1_000} s${why}. ${next}`);
 }
