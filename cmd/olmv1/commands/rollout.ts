@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { DependencyPlan, Plan } from "../../../pkg/api/clusterExtensionStatus.ts";
 import { Reason } from "../../../pkg/api/constants.ts";
-import type { Condition } from "../../../pkg/api/k8s.ts";
+import type { Condition, KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
 import { findProblem } from "../../../pkg/api/problems.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
 import { isPassing } from "../../../pkg/kube/errors.ts";
@@ -20,18 +20,18 @@ import { type Progress, withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
 
 /**
- * Reads an extension during a wait. Returns `later` after a temporary failure of the API server, and undefined if the extension does not exist.
+ * Reads an object during a wait. Returns `later` after a temporary failure of the API server, and undefined if the object does not exist.
  * @param isLate throws temporary failures as well.
  * @throws the signal's reason after Ctrl-C, and errors of the API server.
  */
-export async function readPatiently(
+export async function readPatiently<T extends KubeObject>(
   { signal }: Pick<Terminal, "signal">,
   client: Client,
-  name: string,
+  ref: ObjectRef,
   isLate: boolean,
-): Promise<ClusterExtension | "later" | undefined> {
+): Promise<T | "later" | undefined> {
   try {
-    return await client.get<ClusterExtension>(buildExtensionRef(name), { signal });
+    return await client.get<T>(ref, { signal });
   } catch (err) {
     signal.throwIfAborted();
     if (isPassing(err) && !isLate) return "later";
@@ -92,7 +92,7 @@ export async function followRollout(
     let lackingSince: number | undefined;
     for (;;) {
       const isLate = Date.now() - began > timeoutMs;
-      const extension = await readPatiently(terminal, client, name, isLate);
+      const extension = await readPatiently<ClusterExtension>(terminal, client, buildExtensionRef(name), isLate);
       if (extension === undefined) return { kind: "gone", seconds: seconds() };
       if (extension !== "later") {
         const verdict = evaluateRollout(extension, awaited);

@@ -237,7 +237,7 @@ async function gone(
   const waiting = withProgress(terminal, `waiting until ClusterExtension ${name} is gone`, async (progress) => {
     for (;;) {
       const isLate = Date.now() - began > timeoutMs;
-      const left = await readPatiently(terminal, client, name, isLate);
+      const left = await readPatiently<ClusterExtension>(terminal, client, buildExtensionRef(name), isLate);
       if (left !== "later") {
         if (!left || left.metadata.uid !== uid) return undefined;
         if (isLate) return left;

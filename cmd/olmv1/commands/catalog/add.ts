@@ -12,6 +12,7 @@ import type { ClusterOptions } from "../../cli/options.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { suggestNext, type Terminal } from "../../cli/terminal.ts";
+import { readPatiently } from "../rollout.ts";
 
 /** Options of `olmv1 catalog add`. */
 export interface AddOptions extends ClusterOptions {
@@ -65,6 +66,7 @@ async function create(client: Client, object: ClusterCatalog, dryRun: boolean, s
 /**
  * Waits until the catalog is served, or has an error that retries cannot fix. Prints a retried error whenever it changes.
  * @returns why the catalog is not served, with a suggested fix if known.
+ * @throws the signal's reason after Ctrl-C, and errors of the API server that persist until the timeout.
  */
 export async function waitUntilServed(
   terminal: Terminal,
@@ -92,8 +94,11 @@ export async function waitUntilServed(
       if (failure && failure.because !== reported) progress.report(`catalog ${name}: catalogd retries: ${failure.because}`);
       reported = failure?.because;
       progress.now(`catalog ${name}: ${describeCatalogState(catalog).text}`);
-      await sleep(POLL_MS, undefined, { signal: terminal.signal });
-      const now = await client.get<ClusterCatalog>(getCatalogRef(name), { signal: terminal.signal });
+      let now: ClusterCatalog | "later" | undefined;
+      do {
+        await sleep(POLL_MS, undefined, { signal: terminal.signal });
+        now = await readPatiently<ClusterCatalog>(terminal, client, getCatalogRef(name), Date.now() > deadline);
+      } while (now === "later");
       if (!now || now.metadata.uid !== created.metadata.uid) return { catalog, because: "it was removed" };
       catalog = now;
     }
