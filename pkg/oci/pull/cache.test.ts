@@ -70,6 +70,22 @@ test("removeTree does not follow symlinks", async () => {
   expect(await readdir(dir, { recursive: true })).toEqual(["kept", "kept/file"]);
 });
 
+test("removeTree runs other tasks between the entries of a directory", async () => {
+  const dir = await folder();
+  const trees = Array.from({ length: 200 }, (_, i) => join(dir, `d${i}/sub`));
+  await Promise.all(trees.map((tree) => mkdir(tree, { recursive: true })));
+  let tasks = 0;
+  let isDone = false;
+  const task = (): void => {
+    tasks++;
+    if (!isDone) setImmediate(task);
+  };
+  setImmediate(task);
+  await removeTree(dir);
+  isDone = true;
+  expect(tasks).toBeGreaterThan(trees.length);
+});
+
 test("an unpacked image is visible in the cache only after publish, and discard removes it", async () => {
   const dir = await folder();
   const cache = new ImageCache(dir);

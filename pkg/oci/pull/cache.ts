@@ -1,5 +1,20 @@
 import { randomBytes } from "node:crypto";
-import { chmod, link, lstat, mkdir, readdir, readFile, readlink, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  link,
+  lstat,
+  mkdir,
+  opendir,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rmdir,
+  symlink,
+  unlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { isSubdomain } from "../../api/names.ts";
@@ -235,9 +250,19 @@ export class ImageCache {
  */
 export async function removeTree(path: string): Promise<void> {
   const stat = await lstat(path).catch(ignoreMissingFile);
-  if (!stat) return;
-  if (stat.isDirectory()) await makeWritable(path);
-  await rm(path, { recursive: true, force: true });
+  if (stat?.isDirectory()) await removeDirectory(path);
+  else if (stat) await unlink(path).catch(ignoreMissingFile);
+}
+
+/** Removes one entry after another, because `rm` starts to remove all entries of a directory at once, and blocks the process meanwhile. */
+async function removeDirectory(dir: string): Promise<void> {
+  await chmod(dir, 0o700);
+  for await (const entry of await opendir(dir)) {
+    const path = join(dir, entry.name);
+    if (entry.isDirectory()) await removeDirectory(path);
+    else await unlink(path).catch(ignoreMissingFile);
+  }
+  await rmdir(dir).catch(ignoreMissingFile);
 }
 
 /** Counts everything except directories, and the bytes of regular files. */
@@ -249,11 +274,6 @@ async function measureTree(dir: string): Promise<z.output<typeof Size>> {
     if (entry.isFile()) size.bytes += (await lstat(join(entry.parentPath, entry.name))).size;
   }
   return size;
-}
-
-async function makeWritable(dir: string): Promise<void> {
-  await chmod(dir, 0o700);
-  for (const entry of await readdir(dir, { withFileTypes: true })) if (entry.isDirectory()) await makeWritable(join(dir, entry.name));
 }
 
 async function copyTree(from: string, to: string): Promise<void> {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import * as fc from "fast-check";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import { CATALOG_IMAGE_LIMITS, type Limits } from "../limits.ts";
@@ -32,21 +32,27 @@ async function unpack(layers: readonly Uint8Array[], o: { root?: string; limits?
   const sandbox = await mkdtemp(join(tmpdir(), "olmv1-layers-"));
   made.push(sandbox);
   const root = join(sandbox, "root");
-  await mkdir(root);
+  const trash = join(sandbox, "old");
+  await Promise.all([mkdir(root), mkdir(trash)]);
   await writeFile(join(sandbox, "secret"), SECRET);
   const limits = { ...CATALOG_IMAGE_LIMITS, ...o.limits };
-  const target = { tree: new Tree(root, limits.pathDepth), filter: filterAtOrBelow(o.root ?? ""), limits, usage: { bytes: 0, entries: 0 } };
+  const target = {
+    tree: new Tree(root, trash, limits.pathDepth),
+    filter: filterAtOrBelow(o.root ?? ""),
+    limits,
+    usage: { bytes: 0, entries: 0 },
+  };
   let error: unknown;
   try {
     for (const [index, layer] of layers.entries()) {
       await writeFile(join(sandbox, `layer${index}`), layer);
       await applyLayer(join(sandbox, `layer${index}`), target, new AbortController().signal);
     }
-    target.tree.finish();
+    await target.tree.finish();
   } catch (err) {
     error = err;
   }
-  const outside = (await readdir(sandbox)).filter((name) => !/^(layer\d+|root|secret)$/.test(name));
+  const outside = (await readdir(sandbox)).filter((name) => !/^(layer\d+|old|root|secret)$/.test(name));
   if ((await readFile(join(sandbox, "secret"), "utf8")) !== SECRET) outside.push("secret");
   return { root, files: await filesIn(root), outside, visits: target.tree.visits, error };
 }
@@ -187,6 +193,14 @@ describe("whiteouts", () => {
       { "d/new": "1", "d/both": "2" },
     ],
     [
+      "keep the same layer's part of a directory at any depth, also through a symlink",
+      [
+        [file("d/a/b/old"), file("d/a/c/old"), file("d/e/old"), symlink("l", "d/e")],
+        [file("d/a/b/new", "1"), file("l/new", "2"), file(".wh.d", "")],
+      ],
+      { "d/a/b/new": "1", "d/e/new": "2", l: "-> d/e" },
+    ],
+    [
       "opaque: remove lower layers' files in a directory",
       [
         [file("d/a"), file("d/e/b")],
@@ -269,6 +283,82 @@ describe("the number of visited nodes of a layer", () => {
       expect(error).toBeInstanceOf(RefusedError);
       expect((error as Error).message).toMatch(/^an entry has \d+ extended header records, more than the 1000 allowed$/);
     }
+  });
+});
+
+describe("the work of a layer between two tasks of the event loop", () => {
+  const COUNT = 2_000;
+
+  /** A tree whose first layer has a directory with many directories. */
+  async function wideTree(): Promise<{ tree: Tree; root: string; trash: string }> {
+    const sandbox = await mkdtemp(join(tmpdir(), "olmv1-layers-"));
+    made.push(sandbox);
+    const [root, trash] = [join(sandbox, "root"), join(sandbox, "old")];
+    await Promise.all([mkdir(root), mkdir(trash)]);
+    const tree = new Tree(root, trash, 10);
+    tree.nextLayer();
+    for (let i = 0; i < COUNT; i++) tree.addDirectory(["d", `${i}`]);
+    return { tree, root, trash };
+  }
+
+  /** Returns how many other tasks run during `work`, with a clock that advances 1 ms each time it is read. */
+  async function countTasks(work: () => Promise<void>): Promise<number> {
+    let now = performance.now();
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => now++);
+    let tasks = 0;
+    let isDone = false;
+    const task = (): void => {
+      tasks++;
+      if (!isDone) setImmediate(task);
+    };
+    setImmediate(task);
+    await work().finally(() => {
+      isDone = true;
+      clock.mockRestore();
+    });
+    return tasks;
+  }
+
+  test.for<[when: string, remove: (tree: Tree) => unknown, left: string[]]>([
+    ["a file replaces it", async (tree) => writeFile(tree.addFile(["d"]), ""), ["d"]],
+    ["a symlink replaces it", (tree) => tree.addSymlink(["d"], "."), ["d"]],
+    ["a whiteout hides it", (tree) => tree.whiteout(["d"]), []],
+    ["an opaque whiteout hides its parent", (tree) => tree.opaque([]), []],
+  ])("a directory with many directories is removed in one operation when %s", async ([, remove, left]) => {
+    const { tree, root, trash } = await wideTree();
+    tree.nextLayer();
+    const before = tree.visits;
+    await remove(tree);
+    expect(tree.visits - before).toBeLessThanOrEqual(1);
+    expect(await readdir(root)).toEqual(left);
+    const removed = await readdir(trash);
+    expect(removed).toHaveLength(1);
+    expect(await readdir(join(trash, ...removed))).toHaveLength(COUNT);
+  });
+
+  test.for<[what: string, prune: (tree: Tree) => Promise<void>]>([
+    ["an opaque whiteout", (tree) => tree.opaque(["d"])],
+    ["a whiteout", (tree) => tree.whiteout(["d"])],
+  ])("many directories are removed in many tasks when %s keeps a new file next to them", async ([, prune]) => {
+    const { tree, root } = await wideTree();
+    tree.nextLayer();
+    await writeFile(tree.addFile(["d", "new"]), "");
+    expect(await countTasks(() => prune(tree))).toBeGreaterThan(COUNT / 20);
+    expect(await readdir(join(root, "d"))).toEqual(["new"]);
+  });
+
+  test("many directories become read-only in many tasks when an image is complete", async () => {
+    const { tree } = await wideTree();
+    expect(await countTasks(() => tree.finish())).toBeGreaterThan(COUNT / 20);
+  });
+
+  test("many entries are applied in many tasks", async () => {
+    const layer = tarball(Array.from({ length: COUNT }, (_, i) => dir(`d${i}`)));
+    expect(
+      await countTasks(async () => {
+        expect((await unpack([layer])).error).toBeUndefined();
+      }),
+    ).toBeGreaterThan(COUNT / 20);
   });
 });
 

@@ -4,6 +4,7 @@ import { type Duplex, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { extract } from "tar-stream";
+import { Turns } from "../../async/concurrency.ts";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import type { PathFilter } from "./imageFilter.ts";
 import { splitPath, type Tree } from "./tree.ts";
@@ -94,11 +95,14 @@ export async function applyLayer(path: string, target: LayerTarget, signal: Abor
     (err: unknown) => err,
   );
   target.tree.nextLayer();
+  const turns = new Turns();
   try {
     for await (const entry of archive as AsyncIterable<LayerEntry>) {
       signal.throwIfAborted();
       seen.lastSize = entry.header.size;
       await applyEntry(entry, target);
+      // Not before the entry is read: an error of the archive would destroy it, and hide the error.
+      await turns.pause();
     }
   } catch (err) {
     await settled;
@@ -121,7 +125,7 @@ async function applyEntry(entry: LayerEntry, target: LayerTarget): Promise<void>
   const last = path.at(-1) ?? "";
   if (last.startsWith(".wh.")) {
     entry.resume();
-    whiteout(tree, path.slice(0, -1), last, filter);
+    await whiteout(tree, path.slice(0, -1), last, filter);
     return;
   }
   if (!filter.keeps(name) || path.length === 0) {
@@ -154,15 +158,15 @@ async function applyEntry(entry: LayerEntry, target: LayerTarget): Promise<void>
 }
 
 /** Removes content of lower layers if it is at or above the kept path. */
-function whiteout(tree: Tree, parent: readonly string[], last: string, filter: PathFilter): void {
+async function whiteout(tree: Tree, parent: readonly string[], last: string, filter: PathFilter): Promise<void> {
   if (parent.includes("..")) throw new RefusedError(`whiteout "${[...parent, last].join("/")}" has ".." in its name`);
   const opaque = last === ".wh..wh..opq";
   const hidden = last.slice(".wh.".length);
   if (!opaque && (hidden === "" || hidden === "." || hidden === "..")) throw new RefusedError(`invalid whiteout name "${last}"`);
   const path = opaque ? parent : [...parent, hidden];
   if (!filter.touches(path.join("/"))) return;
-  if (opaque) tree.opaque(path);
-  else tree.whiteout(path);
+  if (opaque) await tree.opaque(path);
+  else await tree.whiteout(path);
 }
 
 async function writeFile(entry: LayerEntry, size: number, path: string): Promise<void> {

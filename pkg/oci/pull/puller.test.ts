@@ -702,6 +702,14 @@ describe("manifests", () => {
     expect([await readdir(dir), labels]).toEqual([[], {}]);
   });
 
+  test("a directory that a later layer removes is neither in the unpacked image nor left in the cache", async () => {
+    const { registry, puller, tag, entries } = await setUp();
+    const { digest } = registry.addImage("ns/app", "v1", { layers: [layer({ "d/e/old": "1", kept: "2" }), layer({ ".wh.d": "" })] });
+    const { dir } = await puller.pull("ext", tag, { signal });
+    expect(await readdir(dir)).toEqual(["kept"]);
+    expect(await entries("ext")).toEqual([`.${digest}.json`, digest]);
+  });
+
   test("a layer that occurs twice in an image is applied twice", async () => {
     const { registry, puller, tag } = await setUp();
     const one = layer({ a: "1" });

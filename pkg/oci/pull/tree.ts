@@ -1,10 +1,11 @@
-import { chmodSync, linkSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { chmodSync, linkSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { posix } from "node:path";
+import { Turns } from "../../async/concurrency.ts";
 import { RefusedError } from "../imageErrors.ts";
 
 interface Directory {
   readonly kind: "directory";
-  /** the last layer that mentions it */
+  /** the last layer that mentions it or adds content at any depth below it; its whole content is older than later layers */
   layer: number;
   /** the last layer that removed all older content from it, or the layer that created it */
   prunedIn: number;
@@ -44,14 +45,23 @@ const SYMLINK_STEPS = 5_000_000;
 export class Tree {
   readonly #folder: string;
   readonly #root: Directory = { kind: "directory", layer: 0, prunedIn: 0, children: new Map() };
+  readonly #trash: string;
   readonly #depthMax: number;
+  readonly #turns = new Turns();
   #layer = 0;
+  #removed = 0;
   #visits = 0;
   #symlinkSteps = 0;
 
-  /** @param folder an existing empty folder */
-  constructor(folder: string, depthMax: number) {
+  /**
+   * @param folder an existing empty folder
+   * @param trash a folder on the same file system for removed directories: a rename takes constant time.
+   * It must exist while a layer is applied, and the caller removes it. Removed paths do not become
+   * longer if its path is at least 4 characters shorter than `folder`.
+   */
+  constructor(folder: string, trash: string, depthMax: number) {
     this.#folder = folder;
+    this.#trash = trash;
     this.#depthMax = depthMax;
   }
 
@@ -131,16 +141,16 @@ export class Tree {
    * Removes the content of lower layers at `path`, and keeps the content of this layer. A missing
    * path is not an error.
    */
-  whiteout(path: readonly string[]): void {
+  async whiteout(path: readonly string[]): Promise<void> {
     const parent = this.#resolve(path.slice(0, -1), false);
     const name = path.at(-1);
-    if (parent && name !== undefined) this.#prune(parent, name);
+    if (parent && name !== undefined) await this.#prune(parent, name);
   }
 
   /** Removes all content of lower layers from a directory. */
-  opaque(path: readonly string[]): void {
+  async opaque(path: readonly string[]): Promise<void> {
     const place = this.#resolve(path, false);
-    if (place) this.#pruneChildren(place);
+    if (place) await this.#pruneChildren(place);
   }
 
   /**
@@ -149,19 +159,23 @@ export class Tree {
    * were created read-only.
    * @throws RefusedError if a symlink points outside the root
    */
-  finish(): void {
+  async finish(): Promise<void> {
     const budget = { steps: SYMLINK_STEPS };
     const directories: string[] = [];
     const pending: TreePlace[] = [{ directory: this.#root, path: "" }];
     for (let place = pending.pop(); place; place = pending.pop()) {
       directories.push(place.path);
       for (const [name, node] of place.directory.children) {
+        await this.#turns.pause();
         if (node.kind === "directory") pending.push({ directory: node, path: joinPath(place.path, name) });
         if (node.kind === "symlink" && this.#leadsOut(place, node, budget))
           throw new RefusedError(`symlink "${joinPath(place.path, name)}" points outside the image`);
       }
     }
-    for (const path of directories.reverse()) if (path !== "") chmodSync(`${this.#folder}/${path}`, 0o500);
+    for (const path of directories.reverse()) {
+      await this.#turns.pause();
+      if (path !== "") chmodSync(`${this.#folder}/${path}`, 0o500);
+    }
   }
 
   /**
@@ -210,6 +224,7 @@ export class Tree {
       if (trail.length > this.#depthMax) throw new RefusedError(`directories are nested more than ${this.#depthMax} levels deep`);
       trail.push({ directory: node ?? this.#makeDirectory(here, name), path: joinPath(here.path, name) });
     }
+    if (make) for (const { directory } of trail) directory.layer = this.#layer;
     return trail.at(-1);
   }
 
@@ -220,35 +235,31 @@ export class Tree {
     return directory;
   }
 
+  /** Removes a node with its content in one operation. */
   #clear(parent: TreePlace, name: string): void {
-    if (!parent.directory.children.delete(name)) return;
-    rmSync(this.#onDisk(parent, name), { recursive: true, force: true });
-  }
-
-  /**
-   * Removes a node and its content if they are older than this layer. @returns whether the node was
-   * removed
-   */
-  #prune(parent: TreePlace, name: string): boolean {
     const node = parent.directory.children.get(name);
-    if (!node) return true;
-    this.#visits++;
-    const isEmpty = node.kind !== "directory" || this.#pruneChildren({ directory: node, path: joinPath(parent.path, name) });
-    if (node.layer === this.#layer || !isEmpty) return false;
-    this.#clear(parent, name);
-    return true;
+    if (!node) return;
+    parent.directory.children.delete(name);
+    const path = this.#onDisk(parent, name);
+    if (node.kind === "directory") renameSync(path, `${this.#trash}/${(this.#removed++).toString(36)}`);
+    else rmSync(path, { force: true });
   }
 
-  /**
-   * Removes content older than this layer from a directory, once per layer: content that this layer
-   * adds later is not older.
-   * @returns whether the directory is empty
-   */
-  #pruneChildren(place: TreePlace): boolean {
+  /** Removes a node if it is older than this layer, or else its older content. */
+  async #prune(parent: TreePlace, name: string): Promise<void> {
+    await this.#turns.pause();
+    const node = parent.directory.children.get(name);
+    if (!node) return;
+    this.#visits++;
+    if (node.layer !== this.#layer) this.#clear(parent, name);
+    else if (node.kind === "directory") await this.#pruneChildren({ directory: node, path: joinPath(parent.path, name) });
+  }
+
+  /** Removes content older than this layer from a directory, once per layer: content that this layer adds later is not older. */
+  async #pruneChildren(place: TreePlace): Promise<void> {
     const { directory } = place;
-    if (directory.prunedIn !== this.#layer) for (const name of directory.children.keys()) this.#prune(place, name);
+    if (directory.prunedIn !== this.#layer) for (const name of directory.children.keys()) await this.#prune(place, name);
     directory.prunedIn = this.#layer;
-    return directory.children.size === 0;
   }
 
   #leadsOut(from: TreePlace, link: Symlink, budget: { steps: number }): boolean {

@@ -1,4 +1,4 @@
-import { rename, rm, stat } from "node:fs/promises";
+import { mkdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { forEachAbortOnError } from "../../async/concurrency.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
@@ -15,6 +15,7 @@ import {
 } from "../manifest.ts";
 import { downloadBlob, readBlob } from "../registry/download.ts";
 import type { FoundContent } from "../registry/imageSource.ts";
+import { removeTree } from "./cache.ts";
 import type { PathFilter } from "./imageFilter.ts";
 import { applyLayer } from "./layers.ts";
 import { Tree } from "./tree.ts";
@@ -26,6 +27,8 @@ export interface DescribedImage {
 }
 
 const PARALLEL_DOWNLOADS = 3;
+/** Folder for directories that layers remove. Its short name keeps their paths short enough to be removed. */
+const TRASH = "old";
 
 /**
  * Returns the digest of the manifest for a platform: the image's own manifest, or the one in its
@@ -120,20 +123,24 @@ export async function applyLayers(
   limits: Limits,
   signal: AbortSignal,
 ): Promise<void> {
-  const tree = new Tree(content, limits.pathDepth);
+  const trash = join(folder, TRASH);
+  const tree = new Tree(content, trash, limits.pathDepth);
   const usage = { bytes: 0, entries: 0 };
   for (const [index, layer] of layers.entries()) {
     const path = layerFile(folder, layer);
+    await mkdir(trash);
     try {
       await applyLayer(path, { tree, filter, limits, usage }, signal);
     } catch (err) {
       signal.throwIfAborted();
       const text = `error applying layer[${index}]: ${getErrorMessage(err)}`;
       throw findRefusedError(err) ? new RefusedError(text, { cause: err }) : new Error(text, { cause: err });
+    } finally {
+      await removeTree(trash);
     }
     if (layers.findLastIndex((other) => other.digest === layer.digest) === index) await rm(path);
   }
-  tree.finish();
+  await tree.finish();
 }
 
 function layerFile(folder: string, layer: Descriptor): string {
