@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { describe, expect, test } from "vitest";
+import { pino } from "pino";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type LoopbackRegistry, refuse } from "../../../test/support/loopbackRegistry.ts";
-import { insecureRegistry, loopbackRegistry, puller } from "../../../test/support/pulling.ts";
+import { insecureRegistry, loopbackRegistry, puller, QUICK } from "../../../test/support/pulling.ts";
 import { tarball } from "../../../test/support/tarball.ts";
-import { mayReceivePassword } from "./tokens.ts";
+import { mayReceivePassword, RegistryTokens, type TokenRequest } from "./tokens.ts";
+import { RegistryTransport } from "./transport.ts";
 
 const signal = new AbortController().signal;
 const image = { layers: [tarball([{ name: "a", content: "1" }])] };
@@ -87,6 +89,46 @@ describe("a bearer token", () => {
     expect(requested).toHaveLength(2);
   });
 
+  test.for([
+    [70, 0],
+    [70, 3_000],
+    [3_700, 1e300],
+  ] as const)("a bearer token lives for 1 minute to 1 hour: %i s later, with a lifetime of %d s", async ([afterS, expiresIn]) => {
+    const answer = (_req: IncomingMessage, res: ServerResponse, n: number): void =>
+      void res.end(JSON.stringify({ token: `token-${n}`, expires_in: expiresIn }));
+    const { tag, conf, asked: requested } = await tokenRegistry({ answer });
+    const { puller: p } = await puller({ conf });
+    await p.pull("ext", tag, { signal });
+    const clock = vi.spyOn(Date, "now").mockReturnValue(Date.now() + afterS * 1000);
+    await p.resolve(tag, signal);
+    clock.mockRestore();
+    expect(requested).toHaveLength(expiresIn === 3_000 ? 1 : 2);
+  });
+
+  test("all bearer tokens in memory together have at most 4 Mi characters", async () => {
+    const long = (n: number): string => `token-${n}`.padEnd(65_000, "x");
+    const answer = (_req: IncomingMessage, res: ServerResponse, n: number): void => void res.end(JSON.stringify({ token: long(n) }));
+    const registry = await loopbackRegistry();
+    let issued = 0;
+    registry.misbehave = (req, res) => answer(req, res, ++issued) === undefined;
+    const transport = new RegistryTransport({ limits: QUICK, env: {}, log: pino({ enabled: false }) });
+    onTestFinished(() => transport.close());
+    const tokens = new RegistryTokens(transport, pino({ enabled: false }));
+    const want = (scope: string): TokenRequest => ({
+      registry: new URL(registry.url),
+      peer: { insecure: true, tls: { ca: [], fingerprint: "" } },
+      challenge: { scheme: "bearer", params: new Map([["realm", `${registry.url}/token`]]) },
+      scopes: [scope],
+      credentials: undefined,
+      signal,
+    });
+    for (let i = 0; i < 70; i++) await tokens.token(want(`${i}`));
+    await tokens.token(want("69"));
+    expect(issued).toBe(70);
+    await tokens.token(want("0"));
+    expect(issued).toBe(71);
+  });
+
   test("a bearer token is not requested repeatedly when the registry always denies access", async () => {
     const {
       registry,
@@ -157,6 +199,11 @@ describe("a bearer token", () => {
     ["limits requests", (res) => res.writeHead(429, { "retry-after": "999" }).end(), "too many requests to registry"],
     ["sends no token", (res) => res.end("{}"), "decoding bearer token: the response of HOST contains no token"],
     ["sends an invalid response", (res) => res.end("<html>"), "decoding bearer token: the response of HOST contains no token"],
+    [
+      "sends a long token",
+      (res) => res.end(JSON.stringify({ token: "x".repeat(65_537) })),
+      "decoding bearer token: the token of HOST is longer than 65536 characters",
+    ],
     ["sends an endless response", (res) => res.end(Buffer.alloc(2 * 1024 * 1024)), "exceeded maximum allowed size of 1048576 bytes"],
   ])("the error reports a token service that %s", async ([, response, message]) => {
     const { registry, tag, conf } = await tokenRegistry({ answer: (_req, res) => void response(res) });

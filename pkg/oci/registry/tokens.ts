@@ -13,11 +13,16 @@ const Answer = z.looseObject({
   expires_in: z.number().optional(),
 });
 const ANSWER_LIMIT = 1024 * 1024;
-/** Minimum lifetime of a token, regardless of the response. */
+/** Minimum and maximum lifetime of a token, regardless of the response. */
 const LIFETIME_MIN_S = 60;
+const LIFETIME_MAX_S = 60 * 60;
+/** Maximum length of a token; servers accept headers of 8 to 64 KiB. */
+const TOKEN_CHARACTERS = 64 * 1024;
 /** A token is renewed this long before it expires. */
 const MARGIN_MS = 10_000;
 const CACHE_LIMIT = 1000;
+/** Maximum length of all tokens in the cache. */
+const CACHE_CHARACTERS = 4 * 1024 * 1024;
 
 /**
  * Purpose of a token: the registry that requires it and the permissions on one repository,
@@ -34,7 +39,8 @@ export interface TokenRequest {
 }
 
 /**
- * Bearer tokens, one per realm, service, scope and identity, used until shortly before they expire.
+ * Bearer tokens, one per realm, service, scope and identity, used until shortly before they expire,
+ * at most for an hour. Keeps at most 1000 tokens and 4 Mi characters.
  *
  * The realm's address comes from the registry, so the password is not sent to every realm. It is
  * sent to the registry's own host; to another host over https if the registry's challenge came over
@@ -45,7 +51,12 @@ export interface TokenRequest {
 export class RegistryTokens {
   readonly #transport: RegistryTransport;
   readonly #log: Logger;
-  readonly #cache = new LRUCache<string, string>({ max: CACHE_LIMIT, perf: Date });
+  readonly #cache = new LRUCache<string, string>({
+    max: CACHE_LIMIT,
+    maxSize: CACHE_CHARACTERS,
+    sizeCalculation: (token) => token.length,
+    perf: Date,
+  });
 
   constructor(transport: RegistryTransport, log: Logger) {
     this.#transport = transport;
@@ -101,7 +112,10 @@ export class RegistryTokens {
     const parsed = Answer.safeParse(parseJson(body.toString("utf8")));
     const token = parsed.data?.token || parsed.data?.access_token;
     if (!token) throw new Error(`decoding bearer token: the response of ${realm.host} contains no token`);
-    return { token, lifetimeMs: Math.max(parsed.data?.expires_in ?? 0, LIFETIME_MIN_S) * 1000 };
+    if (token.length > TOKEN_CHARACTERS)
+      throw new Error(`decoding bearer token: the token of ${realm.host} is longer than ${TOKEN_CHARACTERS} characters`);
+    const lifetimeS = Math.min(Math.max(parsed.data?.expires_in ?? 0, LIFETIME_MIN_S), LIFETIME_MAX_S);
+    return { token, lifetimeMs: lifetimeS * 1000 };
   }
 }
 
