@@ -107,6 +107,22 @@ test.for(["endpoint", "tag"] as const)("signatures in referrers of the image are
   expect(await outcome()).toBe("pulled");
 });
 
+test("at most 64 signatures are read from all referrers together, and the newest are checked", async () => {
+  const { registry, digest, outcome, good, bad } = await setUp();
+  const layers = Array.from({ length: 64 }, () => layerOf(registry, bad));
+  const referrers = Array.from({ length: 32 }, (_, at) => ({
+    ...attach(registry, `many-${at}`, at === 31 ? layers.slice(0, 40) : layers, ARTIFACT_TYPE),
+    artifactType: ARTIFACT_TYPE,
+  }));
+  refer(registry, digest, "endpoint", referrers);
+  const { digest: payload } = layers[0] as { digest: string };
+  expect(await outcome()).toBe(UNVERIFIED);
+  expect(registry.paths(new RegExp(`/blobs/${payload}$`))).toHaveLength(64);
+  const newest = { ...attach(registry, "newest", [layerOf(registry, good)], ARTIFACT_TYPE), artifactType: ARTIFACT_TYPE };
+  refer(registry, digest, "endpoint", [...referrers, newest]);
+  expect(await outcome()).toBe("pulled");
+});
+
 /** Attaches a bundle as cosign 3 does; returns its entry in a list of referrers. */
 function attachBundle(registry: LoopbackRegistry, tag: string, bundle: object, artifactType = BUNDLE): object {
   const layer = registry.addBlob(JSON.stringify(bundle), BUNDLE);

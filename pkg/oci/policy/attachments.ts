@@ -22,6 +22,11 @@ export interface AttachedSignatures {
   readonly problem: Error | undefined;
 }
 
+/** The number of signatures that may still be read, also counting invalid ones. */
+interface SignatureBudget {
+  left: number;
+}
+
 /** Reads the signatures attached to a manifest in one of the supported ways, newest first. */
 type SignatureReader = (
   repository: Repository,
@@ -47,7 +52,10 @@ export const EVIDENCE_ANNOTATIONS = {
   chain: "dev.sigstore.cosign/chain",
   logEntry: "dev.sigstore.cosign/bundle",
 } as const satisfies Partial<Record<keyof SignerEvidence, string>>;
-/** Maximum number of signatures to read from one manifest. Reads the newest ones, which cosign adds at the end. */
+/**
+ * Maximum number of signatures of a manifest to read in one way: from the tag, or from all referring manifests together.
+ * Reads the newest ones, which cosign adds at the end.
+ */
 const SIGNATURES_MAX = 64;
 /** Maximum number of referring manifests to read. Reads the last ones. */
 const REFERRERS_MAX = 32;
@@ -97,7 +105,7 @@ async function readTaggedSignatures(
   signal: AbortSignal,
 ): Promise<AttachedSignatures> {
   const manifest = await repository.findManifest(formatSignatureTag(digest), limits.manifestBytes, signal);
-  return manifest ? readSignatures(repository, manifest, limits, signal) : { signatures: [], problem: undefined };
+  return manifest ? readSignatures(repository, manifest, { left: SIGNATURES_MAX }, limits, signal) : { signatures: [], problem: undefined };
 }
 
 async function readReferringSignatures(
@@ -108,13 +116,14 @@ async function readReferringSignatures(
 ): Promise<AttachedSignatures> {
   const referrers = await listReferrers(repository, digest, limits.manifestBytes, signal);
   const found: AttachedSignatures[] = [];
+  const budget: SignatureBudget = { left: SIGNATURES_MAX };
   for (const holder of referrers.filter(mayHoldSignatures).slice(-REFERRERS_MAX).reverse()) {
+    if (budget.left === 0) break;
     const read = async (): Promise<AttachedSignatures> =>
-      readSignatures(repository, await repository.manifest(holder.digest, limits.manifestBytes, signal), limits, signal);
+      readSignatures(repository, await repository.manifest(holder.digest, limits.manifestBytes, signal), budget, limits, signal);
     found.push(await read().catch(skip));
   }
-  const signatures = found.flatMap((one) => one.signatures).slice(0, SIGNATURES_MAX);
-  return { signatures, problem: found.flatMap(({ problem }) => problem ?? [])[0] };
+  return { signatures: found.flatMap((one) => one.signatures), problem: found.flatMap(({ problem }) => problem ?? [])[0] };
 }
 
 function mayHoldSignatures({ artifactType, descriptor }: Referrer): boolean {
@@ -122,10 +131,11 @@ function mayHoldSignatures({ artifactType, descriptor }: Referrer): boolean {
   return [ARTIFACT_TYPE, EMPTY_TYPE].includes(artifactType) || (artifactType.startsWith(BUNDLE_TYPE) && predicate === SIGNATURE_PREDICATE);
 }
 
-/** A manifest may contain other attachments, such as attestations. */
+/** Reads the newest signatures of a manifest within the budget. A manifest may contain other attachments, such as attestations. */
 async function readSignatures(
   repository: Repository,
   manifest: FetchedManifest,
+  budget: SignatureBudget,
   limits: AttachmentLimits,
   signal: AbortSignal,
 ): Promise<AttachedSignatures> {
@@ -133,7 +143,8 @@ async function readSignatures(
   if (parsed.kind === "index") throw new ImageContentError("expected an image manifest with signatures, found an image index");
   const layers = parsed.layers.filter(({ mediaType, size }) => isSignature(mediaType) && size <= PAYLOAD_BYTES);
   const found: (FoundSignature | undefined)[] = [];
-  for (const layer of layers.slice(-SIGNATURES_MAX).reverse()) {
+  for (const layer of layers.reverse().slice(0, budget.left)) {
+    budget.left--;
     const payload = await readBlob(repository, layer, limits, signal);
     const isSimple = layer.mediaType === SIGNATURE_TYPE;
     found.push(isSimple ? readSimpleSignature(payload, layer) : readSignatureBundle(payload));
