@@ -51,8 +51,11 @@ class Http1Connections implements Connections {
     limitConnecting(request, this.#connectTimeoutMs);
     limitPauses(request, headersTimeoutMs, bodyTimeoutMs);
     request.once("close", abortWith(signal, request));
-    if (body instanceof Readable) body.once("error", (err) => request.destroy(err)).pipe(request);
-    else request.end(body ?? undefined);
+    if (body instanceof Readable) {
+      // A pipe does not destroy its source when the request fails.
+      request.once("close", () => body.destroy());
+      body.once("error", (err) => request.destroy(err)).pipe(request);
+    } else request.end(body ?? undefined);
     const message = await response;
     return {
       statusCode: message.statusCode ?? 0,

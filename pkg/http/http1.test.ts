@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type LookupFunction } from "node:net";
+import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 
 import { afterEach, expect, test } from "vitest";
@@ -136,6 +137,25 @@ test("a body fails with an error code when it stops after its reader paused long
   await once((body as unknown as IncomingMessage).socket, "timeout");
   await expect(text(body)).rejects.toMatchObject({ code: "UND_ERR_BODY_TIMEOUT" });
 }, 10_000);
+
+test.for<[when: string, answer: (request: IncomingMessage, response: ServerResponse) => unknown]>([
+  ["the server resets the connection", (request) => request.socket.resetAndDestroy()],
+  ["the server responds early and closes the connection", (_request, response) => response.writeHead(413, { connection: "close" }).end()],
+])("the source of a body is closed when %s within the upload", async ([, answer]) => {
+  const { url } = await serve((request, response) => void request.once("data", () => answer(request, response)));
+  const closed = Promise.withResolvers<void>();
+  async function* chunks(): AsyncGenerator<Buffer> {
+    try {
+      for (;;) yield await Promise.resolve(Buffer.alloc(65_536));
+    } finally {
+      closed.resolve();
+    }
+  }
+  const body = Readable.from(chunks(), { objectMode: false });
+  const uploading = connections().request(url, { method: "PUT", body });
+  await uploading.then(({ body }) => body.dump()).catch(() => undefined);
+  await closed.promise;
+});
 
 test("closing connections lets a response in progress complete", async () => {
   const { url, server } = await serve((_request, response) => void response.write("begun, "));
