@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import { createServer as createTlsServer, type ServerOptions as TlsServerOptions } from "node:https";
 import type { AddressInfo } from "node:net";
 import { MediaType } from "../../pkg/oci/manifest.ts";
 
@@ -17,6 +17,9 @@ interface Descriptor {
   size: number;
 }
 
+/** Certificate of a registry, and whether it requests one from its clients. */
+export type RegistryTls = Pick<TlsServerOptions, "key" | "cert" | "requestCert" | "rejectUnauthorized">;
+
 /**
  * A registry that serves pushed and added content, and misbehaves on demand. Well-behaved registries are tested with the real one.
  */
@@ -32,13 +35,13 @@ export class LoopbackRegistry {
   readonly #manifests = new Map<string, { body: Buffer; mediaType: string }>();
   readonly #scheme: string;
 
-  private constructor(tls: { key: string; cert: string } | undefined) {
+  private constructor(tls: RegistryTls | undefined) {
     const listener = (req: IncomingMessage, res: ServerResponse): void => this.#answer(req, res);
     this.#server = tls ? createTlsServer(tls, listener) : createServer(listener);
     this.#scheme = tls ? "https" : "http";
   }
 
-  static async start(tls?: { key: string; cert: string }): Promise<LoopbackRegistry> {
+  static async start(tls?: RegistryTls): Promise<LoopbackRegistry> {
     const registry = new LoopbackRegistry(tls);
     await new Promise<void>((resolve) => registry.#server.listen(0, "127.0.0.1", resolve));
     return registry;

@@ -6,13 +6,13 @@ import { onTestFinished } from "vitest";
 import { CATALOG_IMAGE_LIMITS, type Limits } from "../../pkg/oci/limits.ts";
 import { removeTree } from "../../pkg/oci/pull/cache.ts";
 import { Puller, type PullerOptions } from "../../pkg/oci/pull/puller.ts";
-import { LoopbackRegistry } from "./loopbackRegistry.ts";
+import { LoopbackRegistry, type RegistryTls } from "./loopbackRegistry.ts";
 
 /** Short timeouts. */
 export const QUICK: Limits = { ...CATALOG_IMAGE_LIMITS, backoffMs: 1, retryAfterMs: 1500, stallMs: 5000, timeoutMs: 20_000 };
 
 /** Creates a loopback registry for one test. */
-export async function loopbackRegistry(tls?: { key: string; cert: string }): Promise<LoopbackRegistry> {
+export async function loopbackRegistry(tls?: RegistryTls): Promise<LoopbackRegistry> {
   const registry = await LoopbackRegistry.start(tls);
   onTestFinished(() => registry.stop());
   return registry;

@@ -22,12 +22,13 @@ export async function layout(): Promise<LayoutStore> {
   return created;
 }
 
-/** Creates a repository of an insecure registry for one test. */
-export async function repository(name: string, auths?: object): Promise<RegistryStore> {
+/** Creates a repository of an insecure registry for one test. @param casDir folder with certificates */
+export async function repository(name: string, auths?: object, casDir?: string): Promise<RegistryStore> {
   const authFile = join(await folder(), "auth.json");
   await writeFile(authFile, JSON.stringify({ auths }));
   const access = new RegistryAccess({
     logins: readLogins(authFile, {}, ""),
+    casDir,
     insecure: true,
     env: {},
     log: pino({ enabled: false }),

@@ -6,7 +6,7 @@ import { formatRepository, type Reference } from "../reference.ts";
 import type { RegistryCredentials } from "./authFile.ts";
 import { RegistryError, readRegistryError } from "./registryError.ts";
 import { type Challenge, formatBasicAuth, parseChallenges, type RegistryTokens } from "./tokens.ts";
-import { drop, type Peer, type RegistryRequest, type RegistryResponse, type RegistryTransport } from "./transport.ts";
+import { drop, type Peer, type RegistryRequest, type RegistryResponse, type RegistryTransport, withoutIdentity } from "./transport.ts";
 
 /** A manifest as received; its digest was computed from the bytes. */
 export interface FetchedManifest {
@@ -144,7 +144,8 @@ export class Repository {
 
   /**
    * Sends a request below /v2/<repository>/ (or to a full address) with the authorization that the
-   * registry requires. If it is denied, retries once with a new token, and with the scope in the
+   * registry requires. A full address at another host gets neither the authorization nor the client
+   * certificate. If a request is denied, retries once with a new token, and with the scope in the
    * registry's challenge, if any.
    */
   async request(ask: RepositoryRequest): Promise<RegistryResponse> {
@@ -153,6 +154,7 @@ export class Repository {
     const url = ask.path instanceof URL ? ask.path : new URL(`/v2/${this.ref.repository}/${ask.path}`, base);
     const foreign = url.origin !== base.origin;
     const { path: _, reads = [], ...rest } = ask;
+    const peer = foreign ? withoutIdentity(this.#options.peer) : this.#options.peer;
     const namedBy = foreign ? { namedBy: base } : {};
     const send = (authorization: string | undefined): Promise<RegistryResponse> =>
       this.#options.transport.send({
@@ -160,7 +162,7 @@ export class Repository {
         ...rest,
         ...namedBy,
         url,
-        peer: this.#options.peer,
+        peer,
         authorization,
       });
     const scope = `repository:${this.ref.repository}:${this.#options.actions}`;

@@ -5,7 +5,7 @@ import * as z from "zod";
 import { readBounded } from "../digest.ts";
 import type { RegistryCredentials } from "./authFile.ts";
 import { formatUnexpectedStatus, RegistryError, readRegistryError } from "./registryError.ts";
-import type { Peer, RegistryRequest, RegistryResponse, RegistryTransport } from "./transport.ts";
+import { type Peer, type RegistryRequest, type RegistryResponse, type RegistryTransport, withoutIdentity } from "./transport.ts";
 
 const Answer = z.looseObject({
   token: z.string().optional(),
@@ -122,11 +122,6 @@ export class RegistryTokens {
 /** Formats the Authorization header for a user name and password. */
 export function formatBasicAuth(credentials: RegistryCredentials): string {
   return `Basic ${Buffer.from(`${credentials.username}:${credentials.password}`).toString("base64")}`;
-}
-
-/** Returns the peer without the client certificate. */
-function withoutIdentity(peer: Peer): Peer {
-  return { ...peer, tls: { ca: peer.tls.ca, fingerprint: `${peer.tls.fingerprint}, trust only` } };
 }
 
 /**

@@ -67,6 +67,11 @@ export interface Peer {
   readonly tls: RegistryTlsMaterial;
 }
 
+/** Returns the peer without the client certificate, for hosts that the registry names. */
+export function withoutIdentity(peer: Peer): Peer {
+  return { ...peer, tls: { ca: peer.tls.ca, fingerprint: `${peer.tls.fingerprint}, trust only` } };
+}
+
 /** Body of a request; a function returns the same bytes on each call. */
 type RequestBody = Uint8Array | string | (() => AsyncIterable<Uint8Array>);
 

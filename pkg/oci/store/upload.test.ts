@@ -1,7 +1,12 @@
 import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { join } from "node:path";
+import type { TLSSocket } from "node:tls";
 import { describe, expect, test } from "vitest";
 import { refuse } from "../../../test/support/loopbackRegistry.ts";
-import { loopbackRegistry } from "../../../test/support/pulling.ts";
+import { folder, loopbackRegistry } from "../../../test/support/pulling.ts";
+import { serverCertificate } from "../../../test/support/serverCertificate.ts";
 import { repository, signal } from "../../../test/support/stores.ts";
 import { computeDigest } from "../digest.ts";
 import type { BlobBytes } from "./imageStore.ts";
@@ -144,6 +149,30 @@ describe("credentials", () => {
     await to.putBlob(blob, open, { signal });
     expect(storage.requests.map(({ method, headers }) => [method, headers.authorization])).toEqual([["PUT", undefined]]);
     expect(registry.requests.at(-1)?.headers.authorization).toBe(`Basic ${Buffer.from("user:secret").toString("base64")}`);
+  });
+
+  test("the client certificate is not presented if the upload continues on another host", async () => {
+    const tls = { ...(await serverCertificate("127.0.0.1")), requestCert: true, rejectUnauthorized: false };
+    const [registry, storage] = [await loopbackRegistry(tls), await loopbackRegistry(tls)];
+    const casDir = await folder();
+    const client = await serverCertificate("client");
+    await writeFile(join(casDir, "client.cert"), client.cert);
+    await writeFile(join(casDir, "client.key"), client.key);
+    const presented: (string | string[] | undefined)[] = [];
+    const see = (req: IncomingMessage): void => void presented.push((req.socket as TLSSocket).getPeerCertificate().subject?.CN);
+    registry.misbehave = (req, res) => {
+      see(req);
+      if (req.method !== "POST") return false;
+      res.writeHead(202, { location: `${storage.url}/v2/app/blobs/uploads/0` }).end();
+      return true;
+    };
+    storage.misbehave = (req) => {
+      see(req);
+      return false;
+    };
+    const { blob, open } = blobOf(SMALL);
+    await (await repository(`${registry.host}/app`, {}, casDir)).putBlob(blob, open, { signal });
+    expect(presented).toEqual(["client", "client", "client", undefined]);
   });
 
   test("an upload requests a token with permission to push, and to read the repository from which it mounts a blob", async () => {
