@@ -12,7 +12,7 @@ import { computeDigest } from "../digest.ts";
 import { BUNDLE_IMAGE_LIMITS, CATALOG_IMAGE_LIMITS, type Limits } from "../limits.ts";
 import { MediaType } from "../manifest.ts";
 import { CONFIG_DIR_LABEL, findCatalogRoot } from "./imageFilter.ts";
-import type { Puller } from "./puller.ts";
+import type { ImageFilter, Puller } from "./puller.ts";
 
 const signal = new AbortController().signal;
 
@@ -537,6 +537,43 @@ describe("broken connections", () => {
     await mkdir(join(cacheDir, "other", `.${image.digest}.json`), { recursive: true });
     expect((await failure(puller.pull("other", pinned, { signal }))).message).toContain("error applying image: EISDIR");
     expect(await entries("ext")).toEqual([]);
+  });
+
+  test.for<
+    [why: string, image: { labels?: Record<string, string>; layers: Uint8Array[] }, filter: ImageFilter | undefined, message: string]
+  >([
+    ["its archive is invalid", { layers: [Buffer.from("no archive")] }, undefined, "invalid archive"],
+    [
+      "a name in it is too long",
+      { layers: [tarball([{ name: "x", pax: { path: "x".repeat(300) }, content: "" }])] },
+      undefined,
+      "ENAMETOOLONG",
+    ],
+    ["it is hostile", { layers: [tarball([{ name: "../evil", content: "x" }])] }, undefined, 'has ".." in its name'],
+    ["the filter rejects it", { layers: [] }, findCatalogRoot, "missing the required label"],
+  ])("layers of a failed pull are kept when an image of another owner is rejected because %s", async ([, image, filter, message]) => {
+    const { registry, puller, entries } = await setUp();
+    breakingAfterLayer(registry);
+    await failure(puller.pull("ext", big, { signal }));
+    const { digest } = registry.addImage("ns/bad", "v1", image);
+    const ref = `quay.io/ns/bad@${digest}`;
+    expect((await failure(puller.pull("other", ref, { signal, filter }))).message).toContain(message);
+    expect([await entries("ext"), await entries("other")]).toEqual([[expect.stringMatching(/^\.draft-/)], []]);
+  });
+
+  test("layers of a failed pull are kept when a pull of another owner is aborted or rejected by the signature policy", async () => {
+    const { registry, puller, tag, cacheDir, entries } = await setUp();
+    breakingAfterLayer(registry);
+    await failure(puller.pull("ext", big, { signal }));
+    const stop = new AbortController();
+    registry.misbehave = (req) => {
+      if (req.url?.includes("/blobs/")) stop.abort(new Error("stopped"));
+      return false;
+    };
+    expect((await failure(puller.pull("other", tag, { signal: stop.signal }))).message).toContain("stopped");
+    await writeFile(join(cacheDir, "../policy.json"), JSON.stringify({ default: [{ type: "reject" }] }));
+    expect((await failure(puller.pull("other", tag, { signal }))).message).toContain("Source image rejected");
+    expect(await entries("ext")).toHaveLength(1);
   });
 
   test("a pull fails after several broken connections without progress", async () => {

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { Deadline } from "../../async/clock.ts";
 import { KeyedLock } from "../../async/keyedLock.ts";
 import { getErrorMessage, RetryableError, TerminalError, wrapError } from "../../errors/errors.ts";
-import { findRefusedError, findRejectedError, RejectedError } from "../imageErrors.ts";
+import { findRefusedError, findRejectedError, ImageContentError, RejectedError } from "../imageErrors.ts";
 import type { Limits } from "../limits.ts";
 import { getPlatform } from "../manifest.ts";
 import { type Evidence, isStillAdmitted, verifyImage } from "../policy/admission.ts";
@@ -21,7 +21,7 @@ import { getDefaultRegistriesConf, type RegistriesConfPaths } from "../registrie
 import { findRegistryRefusal, type RegistrySettingsSource } from "../registries/registrySettings.ts";
 import type { CredentialSource } from "../registry/authFile.ts";
 import { ImageSource, type Located } from "../registry/imageSource.ts";
-import { isFetchFailure, isTransient } from "../registry/networkError.ts";
+import { isFetchFailure, isTransient, UnreachableError } from "../registry/networkError.ts";
 import { isRegistryFailure } from "../registry/registryError.ts";
 import { RegistryTokens } from "../registry/tokens.ts";
 import { RegistryTransport } from "../registry/transport.ts";
@@ -258,7 +258,7 @@ export class Puller {
       // The next attempt uses the layers that are complete, so that slow links converge.
       if (isInterrupted(err, signal)) end = () => this.#cache.pause(draft, owner);
       // The disk may be full.
-      else
+      else if (isFileFailure(err, signal))
         end = async () => {
           await Promise.all([this.#cache.discard(draft), this.#cache.discardPaused()]);
         };
@@ -377,6 +377,20 @@ export class Puller {
 function isInterrupted(err: unknown, { reason }: AbortSignal): boolean {
   const isOver = reason instanceof DOMException && reason.name === "TimeoutError";
   return isOver || isTransient(err) || isFetchFailure(err) || isRegistryFailure(err);
+}
+
+/**
+ * Returns whether a file operation of this machine ended the pull. The other causes are the content,
+ * the policy, the registry and the caller.
+ */
+function isFileFailure(err: unknown, { aborted }: AbortSignal): boolean {
+  if (aborted) return false;
+  let isFound = false;
+  for (let e = err; e instanceof Error; e = e.cause) {
+    if (e instanceof ImageContentError || e instanceof RejectedError || e instanceof UnreachableError) return false;
+    isFound ||= "syscall" in e;
+  }
+  return isFound;
 }
 
 /** Returns the key of pulls that share one download. */
