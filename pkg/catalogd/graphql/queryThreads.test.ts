@@ -1,4 +1,6 @@
 import { open } from "node:fs/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterAll, describe, expect, test } from "vitest";
 import { eventually } from "../../../test/support/eventually.ts";
 import { TempFolder } from "../../../test/support/tempFolder.ts";
@@ -128,6 +130,24 @@ describe("threads for queries", () => {
     await asked(threads, content, "{ as { schema } }");
     await eventually(() => expect(threads.size).toBe(0));
     await expect(asked(threads, content, "{ as { schema } }")).resolves.toEqual({ data: { as: [{ schema: "a" }] } });
+    await threads.close();
+  });
+
+  test("query thread keeps no response in memory while it waits for the next query", { timeout: 60_000 }, async () => {
+    setFlagsFromString("--expose-gc");
+    const collectGarbage: () => void = runInNewContext("gc");
+    const content = await stored("kept", ['{"schema":"a"}']);
+    const threads = new QueryThreads({ ...QUEUE_LIMITS, threads: 1 });
+    const responses: WeakRef<Uint8Array>[] = [];
+    for (let i = 0; i < 50; i++) {
+      const response = await threads.run({ request: { query: "{ as { schema } }" }, catalog: toQueriedCatalog(content, keys) }, never);
+      if (response) responses.push(new WeakRef(response));
+    }
+    await new Promise(setImmediate);
+    collectGarbage();
+    expect(threads.size).toBe(1);
+    expect(responses).toHaveLength(50);
+    expect(responses.filter((response) => response.deref()).length).toBeLessThanOrEqual(1);
     await threads.close();
   });
 

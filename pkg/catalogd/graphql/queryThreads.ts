@@ -52,8 +52,10 @@ const DESCRIBE_FAULTS: Readonly<Record<FailedQuery, string>> = {
 class QueryThread {
   readonly #worker: Worker;
   readonly #limits: ThreadLimits;
-  readonly #ended: Promise<void>;
   #alive = true;
+  #hasExited = false;
+  /** Settles the current request to the thread when the thread exits. Undefined between requests, so that no response stays in memory. */
+  #settleCurrent: (() => void) | undefined;
   #failure: (Error & { code?: string }) | undefined;
 
   constructor(limits: ThreadLimits = THREAD_LIMITS) {
@@ -63,11 +65,10 @@ class QueryThread {
     this.#worker.on("error", (err: Error) => {
       this.#failure = err;
     });
-    this.#ended = new Promise((resolve) => {
-      this.#worker.once("exit", () => {
-        this.#alive = false;
-        resolve();
-      });
+    this.#worker.once("exit", () => {
+      this.#alive = false;
+      this.#hasExited = true;
+      this.#settleCurrent?.();
     });
   }
 
@@ -129,8 +130,8 @@ class QueryThread {
   }
 
   /**
-   * Sends one message to the thread and waits for the response. @param options.failed returns the
-   * response to use if the thread is terminated.
+   * Sends one message to the thread and waits for the response. Call only after the previous call has settled.
+   * @param options.failed returns the response to use if the thread is terminated.
    */
   async #ask(message: ToQueryThread, { find, failed, transfer = [] }: QueryOptions): Promise<Uint8Array | undefined> {
     let late = false;
@@ -151,12 +152,14 @@ class QueryThread {
       }
     };
     this.#worker.on("message", listen);
-    void this.#ended.then(() => this.#settleEnded(late, failed, done));
+    this.#settleCurrent = () => this.#settleEnded(late, failed, done);
+    if (this.#hasExited) this.#settleCurrent();
     try {
       this.#send(message, transfer);
       return await done.promise;
     } finally {
       clearTimeout(timer);
+      this.#settleCurrent = undefined;
       this.#worker.off("message", listen);
     }
   }
