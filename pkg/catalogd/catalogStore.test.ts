@@ -11,7 +11,16 @@ import type { CatalogContent, ContentOrigin } from "./store/content.ts";
 
 const log = createLogger({ component: "test", level: "silent" });
 const signal = new AbortController().signal;
-const LIMITS: ContentLimits = { ...CONTENT_LIMITS, files: 20, fileBytes: 5_000, totalBytes: 8_000, documentBytes: 2_000, metas: 10 };
+const LIMITS: ContentLimits = {
+  ...CONTENT_LIMITS,
+  files: 20,
+  fileBytes: 5_000,
+  totalBytes: 8_000,
+  documentBytes: 2_000,
+  metas: 10,
+  keyLength: 1_000,
+  totalKeyLength: 2_000,
+};
 
 function originOf(digest: string): ContentOrigin {
   return { ref: `registry.example/catalog@${digest}`, digest, lastUnpacked: "2026-01-02T03:04:05Z" };
@@ -138,6 +147,16 @@ describe("reading a catalog", () => {
       "too many objects",
       (root) => writeFileSync(join(root, "many"), '{"schema":"a"}'.repeat(11)),
       "the catalog has too many objects: maximum 10",
+    ],
+    ...(["schema", "package", "name"] as const).map((field): [string, (root: string) => void, string] => [
+      `a long ${field}`,
+      (root) => writeFileSync(join(root, "long"), JSON.stringify({ schema: "a", [field]: "x".repeat(1_001) })),
+      `long: document 1, line 1: the ${field} is too long: 1001 characters, maximum 1000`,
+    ]),
+    [
+      "too many characters of different names",
+      (root) => writeFileSync(join(root, "names"), ["x", "y", "x", "z"].map((c) => `schema: a\nname: ${c.repeat(999)}\n`).join("---\n")),
+      "names: document 4, line 10: the catalog has too many different schemas, packages and names: more than 2000 characters",
     ],
     ["a missing folder", (root) => rmSync(root, { recursive: true }), "ENOENT"],
   ])("store rejects %s and serves the previous content", async ([, spoil, message]) => {

@@ -1,6 +1,7 @@
 import type { ClusterCatalog } from "../../pkg/api/clusterCatalog.ts";
 import type { KubeObject, ObjectRef } from "../../pkg/api/k8s.ts";
 import { IndexBuilder } from "../../pkg/catalogd/load/artifactWriter.ts";
+import { CONTENT_LIMITS } from "../../pkg/catalogd/load/loader.ts";
 import type { UnpackedImage } from "../../pkg/catalogd/phases.ts";
 import { type CatalogContent, type ContentOrigin, NO_FINDINGS } from "../../pkg/catalogd/store/content.ts";
 import { ContentIndex } from "../../pkg/catalogd/store/contentIndex.ts";
@@ -56,7 +57,7 @@ export class FakeStore {
 
   store(name: string, _root: string, origin: ContentOrigin): Promise<CatalogContent> {
     if (this.failure) return Promise.reject(this.failure);
-    const catalog = { index: new ContentIndex(new IndexBuilder().columns()) };
+    const catalog = { index: new ContentIndex(new IndexBuilder(CONTENT_LIMITS).columns()) };
     const content = { origin, catalog, artifacts: new Map(), findings: NO_FINDINGS } as unknown as CatalogContent;
     this.contents.set(name, content);
     this.stored.push(`${name} ${origin.digest}`);

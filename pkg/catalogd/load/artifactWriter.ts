@@ -4,6 +4,7 @@ import { crc32 } from "node:zlib";
 import { copyText } from "../../fbc/intern.ts";
 import { emitCanonicalJson } from "../../golang/json.ts";
 import { HASH_BYTES, type IndexColumns } from "../store/contentIndex.ts";
+import type { ContentLimits, KeyLimits } from "./loadMessage.ts";
 
 /** Size and checksums of a written line. */
 interface WrittenLine {
@@ -29,8 +30,17 @@ export class IndexBuilder {
   readonly #names = new Column();
   readonly #checksums = new Column();
   #hashes = new Uint8Array(FIRST_LINES * HASH_BYTES);
+  readonly #limits: KeyLimits;
+  /** Number of characters of all texts. */
+  #length = 0;
 
+  constructor(limits: KeyLimits) {
+    this.#limits = limits;
+  }
+
+  /** @throws RangeError if a schema, package or name is too long, or all together are. */
   add(meta: { schema: string; package: string; name: string }, line: WrittenLine): void {
+    const [schema, packageName, name] = [this.#id("schema", meta.schema), this.#id("package", meta.package), this.#id("name", meta.name)];
     const at = this.lines * HASH_BYTES;
     if (at === this.#hashes.length) {
       const more = new Uint8Array(at * 2);
@@ -38,9 +48,9 @@ export class IndexBuilder {
       this.#hashes = more;
     }
     this.#hashes.set(line.sha256.subarray(0, HASH_BYTES), at);
-    this.#schemas.push(this.#id(meta.schema));
-    this.#packages.push(this.#id(meta.package));
-    this.#names.push(this.#id(meta.name));
+    this.#schemas.push(schema);
+    this.#packages.push(packageName);
+    this.#names.push(name);
     this.#checksums.push(line.crc32);
     this.#lengths.push(line.bytes);
   }
@@ -62,10 +72,15 @@ export class IndexBuilder {
   }
 
   /** Replaces ill-formed text with U+FFFD, as happens when it is read from disk or from queries. */
-  #id(raw: string): number {
+  #id(field: "schema" | "package" | "name", raw: string): number {
+    const { keyLength, totalKeyLength } = this.#limits;
+    if (raw.length > keyLength) throw new RangeError(`the ${field} is too long: ${raw.length} characters, maximum ${keyLength}`);
     const text = raw.isWellFormed() ? raw : raw.toWellFormed();
     const known = this.#ids.get(text);
     if (known !== undefined) return known;
+    this.#length += text.length;
+    if (this.#length > totalKeyLength)
+      throw new RangeError(`the catalog has too many different schemas, packages and names: more than ${totalKeyLength} characters`);
     const id = this.#ids.size;
     this.#ids.set(copyText(text), id);
     return id;
@@ -176,15 +191,16 @@ function isHighSurrogate(code: number): boolean {
 /** Writes an artifact file with one canonical JSON object per line, and collects the index of the file. */
 export class ArtifactWriter {
   readonly #out: LineWriter;
-  readonly #index = new IndexBuilder();
+  readonly #index: IndexBuilder;
   readonly #maxLength: number;
   /** Number of characters in the current line. */
   #length = 0;
 
-  /** @param maxLength maximum number of characters in a line. */
-  constructor(path: string, maxLength: number) {
+  /** @param limits `documentBytes` is the maximum number of characters in a line. */
+  constructor(path: string, limits: KeyLimits & Pick<ContentLimits, "documentBytes">) {
     this.#out = new LineWriter(path);
-    this.#maxLength = maxLength;
+    this.#index = new IndexBuilder(limits);
+    this.#maxLength = limits.documentBytes;
   }
 
   get lines(): number {
@@ -193,8 +209,8 @@ export class ArtifactWriter {
 
   /**
    * Writes a line. @returns the line's SHA-256.
-   * @throws RangeError as soon as the line is too long. Nodes that are shared within `value` are
-   * written each time they occur.
+   * @throws RangeError as soon as the line is too long, or like `IndexBuilder.add`. Nodes that are
+   * shared within `value` are written each time they occur.
    * @throws TypeError like `emitCanonicalJson`.
    */
   add(key: { schema: string; package: string; name: string }, value: unknown): Buffer {

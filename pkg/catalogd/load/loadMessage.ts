@@ -4,9 +4,17 @@ import type { FileLimits } from "./catalogFiles.ts";
 import type { CatalogValidation } from "./findingsArtifact.ts";
 
 /** Limits for the content of one catalog. */
-export interface ContentLimits extends FileLimits {
+export interface ContentLimits extends FileLimits, KeyLimits {
   documentBytes: number;
   metas: number;
+}
+
+/** Limits for the schemas, packages and names of objects. The index keeps each distinct text in memory. */
+export interface KeyLimits {
+  /** Maximum number of characters of one text. */
+  keyLength: number;
+  /** Maximum number of characters of all distinct texts. */
+  totalKeyLength: number;
 }
 
 /**

@@ -48,7 +48,7 @@ function load({ root, staging, limits, validation, at }: LoadTask): LoadEnd {
   const current = new CurrentFile(at);
   const writers = new Map<ArtifactName, ArtifactWriter>();
   const getWriter = (artifact: ArtifactName): ArtifactWriter => {
-    const writer = new ArtifactWriter(join(staging, getArtifactFile(artifact)), limits.documentBytes);
+    const writer = new ArtifactWriter(join(staging, getArtifactFile(artifact)), limits);
     writers.set(artifact, writer);
     return writer;
   };
@@ -79,7 +79,7 @@ function load({ root, staging, limits, validation, at }: LoadTask): LoadEnd {
 
 /**
  * Writes a meta. @returns the SHA-256 of its line. @throws ContentError if the meta has no JSON
- * form or its line is too long.
+ * form, or if its line, its names, or all names of the catalog are too long.
  */
 function writeMeta(catalog: ArtifactWriter, meta: PlacedMeta): Buffer {
   try {

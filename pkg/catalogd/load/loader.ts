@@ -12,7 +12,8 @@ const MIB = 1024 * 1024;
 
 /**
  * Limits several times above the largest known catalogs (540 MB in one file, 20,000 objects, 1.3 MB
- * per object).
+ * per object). The server keeps the names of artifacts "catalog" and "properties", of the old and
+ * the new content, with up to two bytes per character: at most 256 MiB for 32 Mi characters.
  */
 export const CONTENT_LIMITS: ContentLimits = {
   files: 100_000,
@@ -20,6 +21,8 @@ export const CONTENT_LIMITS: ContentLimits = {
   totalBytes: 4_096 * MIB,
   documentBytes: 64 * MIB,
   metas: 2_000_000,
+  keyLength: 64 * 1024,
+  totalKeyLength: 32 * 1024 * 1024,
 };
 
 /** Data read from the files of a catalog. */

@@ -3,6 +3,7 @@ import { crc32 } from "node:zlib";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { IndexBuilder } from "../load/artifactWriter.ts";
+import { CONTENT_LIMITS } from "../load/loader.ts";
 import { ContentIndex } from "./contentIndex.ts";
 import { readColumns, toStoredColumns } from "./indexFile.ts";
 
@@ -13,7 +14,7 @@ interface Entry {
 }
 
 function indexOf(entries: readonly Entry[]): { index: ContentIndex; text: string; lines: string[] } {
-  const builder = new IndexBuilder();
+  const builder = new IndexBuilder(CONTENT_LIMITS);
   const lines = entries.map((entry, i) => `${JSON.stringify({ ...entry, i })}\n`);
   let checksum = 0;
   entries.forEach((entry, i) => {
