@@ -206,16 +206,39 @@ describe("a client that does not read", () => {
     expect(connection.bytes).toBeLessThan(LARGE.length);
   });
 
-  test("client gets one response at a time when it pipelines a thousand requests", async () => {
+  test("client gets one response at a time when it pipelines 65 requests", async () => {
     const server = await limited({ stallMs: 1_000 });
     const connection = await server.open({ reading: false });
-    connection.write(`GET ${ALL} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(1_000));
+    connection.write(`GET ${ALL} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(65));
     await server.underWay(1);
     expect((await server.get(TINY)).status).toBe(200);
     await server.underWay(1);
     await server.underWay(0);
     const sent = await server.metricsText();
     expect(sent).not.toContain('code="500"');
+  });
+
+  test("client gets all responses when it pipelines 65 small requests", async () => {
+    const server = await limited({});
+    const connection = await server.open();
+    connection.write(`GET ${TINY} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(65));
+    expect(new Set((await connection.answered(65)).map(({ status, body }) => `${status} ${body}`))).toEqual(new Set([`200 ${SMALL}`]));
+    connection.write(`GET ${TINY} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await connection.answered(66);
+  });
+
+  test("client is disconnected when more than 64 of its pipelined requests wait", async () => {
+    const server = await limited({});
+    const connection = await server.open({ reading: false });
+    connection.write(`GET ${ALL} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(65));
+    await server.underWay(1);
+    expect(connection.ended).toBe(false);
+    connection.write(`GET ${ALL} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(2_000));
+    await server.underWay(0);
+    connection.socket.resume();
+    await connection.closed();
+    expect(connection.bytes).toBeLessThan(LARGE.length);
+    expect((await server.get(TINY)).status).toBe(200);
   });
 });
 

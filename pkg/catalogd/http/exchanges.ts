@@ -34,7 +34,7 @@ export interface Exchange {
 
 /** Dependencies of the request reports. */
 export interface ExchangesInit {
-  limits: Pick<ServerLimits, "responseMs">;
+  limits: Pick<ServerLimits, "responseMs" | "pipelined">;
   log: Logger;
   metrics?: HttpMetrics | undefined;
 }
@@ -47,6 +47,8 @@ export class Exchanges {
   readonly #init: ExchangesInit;
   /** The most recent response on each connection. */
   readonly #last = new WeakMap<Socket, ServerResponse>();
+  /** The number of requests on each connection that wait for the previous response. */
+  readonly #waiting = new WeakMap<Socket, number>();
   /**
    * Caches the paths with braces, for metrics, by fastify's paths. Computing a path takes 3% of the
    * time for a 304 response.
@@ -97,7 +99,10 @@ export class Exchanges {
     });
   }
 
-  /** Delays pipelined requests, so that a connection never has several responses in memory. */
+  /**
+   * Delays pipelined requests, so that a connection never has several responses in memory. Closes a
+   * connection with too many delayed requests, because each of them takes memory.
+   */
   #takeTurn({ socket }: FastifyRequest, { raw }: FastifyReply, done: () => void): void {
     const before = this.#last.get(socket);
     this.#last.set(socket, raw);
@@ -107,9 +112,20 @@ export class Exchanges {
     // Not immediately: if an invalid body arrived together with the headers, the parser error must
     // be sent before a handler responds.
     if (!before || before.closed) queueMicrotask(go);
-    // Waits until the previous response is closed, because a response without a socket does not
-    // detect that the client has disconnected.
-    else before.once("close", go);
+    else if (this.#countWaiting(socket) >= this.#init.limits.pipelined) socket.destroy();
+    else {
+      this.#waiting.set(socket, this.#countWaiting(socket) + 1);
+      // Waits until the previous response is closed, because a response without a socket does not
+      // detect that the client has disconnected.
+      before.once("close", () => {
+        this.#waiting.set(socket, this.#countWaiting(socket) - 1);
+        go();
+      });
+    }
+  }
+
+  #countWaiting(socket: Socket): number {
+    return this.#waiting.get(socket) ?? 0;
   }
 
   #start(request: FastifyRequest, reply: FastifyReply): void {

@@ -19,6 +19,8 @@ export interface ServerLimits {
   /** Maximum number of connections, in total and per client address. Further connections are closed immediately. */
   connections: number;
   connectionsPerClient: number;
+  /** Maximum number of requests of one connection that wait for the previous response. A connection with more is closed. */
+  pipelined: number;
   /** Maximum number of requests in progress; further requests get 503. */
   requests: number;
   /** Maximum number of large responses in progress, in total and per client address. Further large responses wait. */
@@ -46,6 +48,7 @@ export const SERVER_LIMITS: ServerLimits = {
   idleMs: 60_000,
   connections: 1_024,
   connectionsPerClient: 512,
+  pipelined: 64,
   requests: 1_024,
   transfers: 128,
   transfersPerClient: 64,
