@@ -43,7 +43,9 @@ const toLines = (metas: readonly object[]): string => metas.map((meta) => `${JSO
 
 let world: ContentWorld;
 beforeAll(async () => {
-  world = await ContentWorld.start({ main: toLines(METAS), other: toLines(METAS.slice(0, 5)) });
+  const many = '{"schema":"a","package":"many"}\n'.repeat(100_000);
+  const main = `${toLines(METAS)}{"schema":"olm.package","name":"many"}\n${many}`;
+  world = await ContentWorld.start({ main, other: toLines(METAS.slice(0, 5)) });
 });
 afterAll(() => world.close());
 
@@ -96,6 +98,12 @@ test.for<[path: string, status: number, code: string]>([
 ])("%s returns %i with code %s", async ([path, status, code]) => {
   const got = await world.get(path);
   expect([got.status, JSON.parse(String(got.body))]).toEqual([status, expect.objectContaining({ code })]);
+});
+
+test("package endpoint rejects a package with more than 100,000 objects", async () => {
+  const { status, body } = await world.get("/api/v1/catalogs/main/packages/many");
+  const detail = 'package "many" has 100001 objects, maximum 100000';
+  expect([status, JSON.parse(String(body))]).toEqual([413, expect.objectContaining({ code: "PackageTooLarge", detail })]);
 });
 
 test("package endpoint returns 304 until the package changes", async () => {

@@ -10,6 +10,8 @@ import { CatalogName, type CatalogServer } from "./route.ts";
 
 /** Maximum size of the objects of a package, in bytes. The largest real packages have some ten million. */
 const MAX_BYTES = 64 * 1024 * 1024;
+/** Maximum number of objects of a package. The largest real packages have some hundred. */
+const MAX_OBJECTS = 100_000;
 
 const PackagePath = z.object({ catalog: CatalogName, package: z.string().describe("package name") });
 const Query = z.strictObject({
@@ -37,7 +39,7 @@ export function registerPackageRoute(server: CatalogServer, dependencies: Packag
           200: { description: "The package.", content: { "application/json": PackageDetails } },
           304: { description: "The package has not changed." },
           412: { description: "The package does not match the precondition." },
-          413: { description: "The objects of the package have more than 64 MiB, or describing the package takes too long." },
+          413: { description: "The package has more than 100,000 objects or 64 MiB, or describing it takes too long." },
           503: { description: "Too many graphs, packages and queries are in progress." },
         },
       },
@@ -57,16 +59,22 @@ async function readDetails(
 ): Promise<ServedDocument> {
   const { package: name, catalog, version } = requested;
   const { file, index } = content.catalog;
-  const lines = [{ schema: "olm.package", name }, { package: name }].flatMap((query) => [...index.find(query)]);
-  const ranges = lines.flatMap((line) => index.slices([line])); // one for each line, so that the thread keeps only one object in memory
-  const bytes = ranges.reduce((sum, { start, end }) => sum + end - start, 0);
-  if (bytes === 0) throw new ProblemError("PackageNotFound", `the catalog does not contain package ${JSON.stringify(name)}`);
+  const found = [{ schema: "olm.package", name }, { package: name }].map((query) => index.find(query));
+  const count = found.reduce((sum, { length }) => sum + length, 0);
+  if (count === 0) throw new ProblemError("PackageNotFound", `the catalog does not contain package ${JSON.stringify(name)}`);
+  if (count > MAX_OBJECTS)
+    throw new ProblemError("PackageTooLarge", `package ${JSON.stringify(name)} has ${count} objects, maximum ${MAX_OBJECTS}`);
+  const lines = found.flatMap((some) => [...some]);
+  const bytes = index.bytesOf(index.runs(lines));
   if (bytes > MAX_BYTES)
     throw new ProblemError("PackageTooLarge", `the objects of package ${JSON.stringify(name)} have ${bytes} bytes, maximum ${MAX_BYTES}`);
   const key = `package ${JSON.stringify([catalog, index.tagOf(lines), version])}`;
   try {
     // Does not use the signal of this client, because other clients may wait for the same package.
-    const text = await cache.get(key, () => graphs.describe(requested, file.handle.fd, ranges, new AbortController().signal));
+    const text = await cache.get(key, () => {
+      const ranges = lines.flatMap((line) => index.slices([line])); // one for each line, so that the thread keeps only one object in memory
+      return graphs.describe(requested, file.handle.fd, ranges, new AbortController().signal);
+    });
     return createDocument(text, "application/json");
   } catch (err) {
     if (err instanceof GraphRefusedError) throw new ProblemError(err.code, err.message, { cause: err });
