@@ -79,6 +79,8 @@ export class StoredArtifact {
     const known = this.#selections.get(key);
     if (known) return known;
     const selection = this.#find(query);
+    // Not remembered, because clients choose the texts of queries without matches.
+    if (selection.bytes === 0) return selection;
     if (this.#selections.size >= MAX_REMEMBERED_QUERIES) this.#selections.clear();
     this.#selections.set(key, selection);
     return selection;
