@@ -113,22 +113,20 @@ function wholeResponse({ content, artifact }: ServedArtifact, request: ContentRe
   const compressed = encoding && artifact.compressed(encoding);
   if (compressed) {
     const own = { "content-encoding": encoding, etag: formatEtag(artifact.index.tag, encoding) };
-    return fileResponse(content, compressed, [{ start: 0, end: compressed.bytes }], own);
+    return fileResponse(content, { file: compressed, bytes: compressed.bytes, pieces: [{ start: 0, end: compressed.bytes }] }, own);
   }
-  return fileResponse(content, file, [{ start: 0, end: file.bytes }], { "accept-ranges": "bytes", etag });
+  return fileResponse(content, { file, bytes: file.bytes, pieces: [{ start: 0, end: file.bytes }] }, { "accept-ranges": "bytes", etag });
 }
 
 function fileResponse(
   content: CatalogContent,
-  file: HeldFile,
-  slices: readonly Slice[],
+  { file, bytes, pieces }: GzipSelection,
   headers: ContentResponse["headers"],
 ): ContentResponse {
-  const length = slices.reduce((sum, { start, end }) => sum + end - start, 0);
   return {
     status: 200,
-    headers: { ...commonHeaders(content), ...TYPE, ...headers, "content-length": length },
-    body: { kind: "file", file, pieces: slices },
+    headers: { ...commonHeaders(content), ...TYPE, ...headers, "content-length": bytes },
+    body: { kind: "file", file, bytes, pieces },
   };
 }
 
@@ -152,11 +150,11 @@ function rangeResponse({ content, artifact }: ServedArtifact, { headers }: Conte
   const shared = { ...commonHeaders(content), "accept-ranges": "bytes", etag };
   if (parts.length === 1) {
     const own = { ...TYPE, "content-range": formatContentRange(only, file.bytes), "content-length": only.length };
-    return { status: 206, headers: { ...shared, ...own }, body: { kind: "file", file, pieces: [toSlice(only)] } };
+    return { status: 206, headers: { ...shared, ...own }, body: { kind: "file", file, bytes: only.length, pieces: [toSlice(only)] } };
   }
   const { pieces, length, boundary } = multipart(parts, file.bytes);
   const own = { "content-type": `multipart/byteranges; boundary=${boundary}`, "content-length": length };
-  return { status: 206, headers: { ...shared, ...own }, body: { kind: "file", file, pieces } };
+  return { status: 206, headers: { ...shared, ...own }, body: { kind: "file", file, bytes: length, pieces } };
 }
 
 function multipart(parts: readonly ByteRange[], size: number): { pieces: (Slice | Uint8Array)[]; length: number; boundary: string } {
@@ -213,18 +211,9 @@ function selectionResponse({ content, artifact }: ServedArtifact, selection: Lin
     return { ...response, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name !== "accept-ranges")) };
   }
   const gzip = selectionEncoding(selection, request) === "gzip" ? artifact.gzipped(selection) : undefined;
-  if (!gzip) return fileResponse(content, artifact.file, selection.slices, { etag: formatEtag(selection.tag) });
-  return {
-    status: 200,
-    headers: {
-      ...commonHeaders(content),
-      ...TYPE,
-      "content-encoding": "gzip",
-      etag: formatEtag(selection.tag, "gzip"),
-      "content-length": gzip.bytes,
-    },
-    body: { kind: "file", file: gzip.file, pieces: gzip.pieces },
-  };
+  if (gzip) return fileResponse(content, gzip, { "content-encoding": "gzip", etag: formatEtag(selection.tag, "gzip") });
+  const plain = { file: artifact.file, bytes: selection.bytes, pieces: selection.slices };
+  return fileResponse(content, plain, { etag: formatEtag(selection.tag) });
 }
 
 /** Reads the bytes of a selection, and verifies them because a damaged response would stay in the cache. */

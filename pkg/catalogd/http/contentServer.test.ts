@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import { ServerResponse } from "node:http";
 import { gunzipSync, gzipSync, zstdDecompressSync } from "node:zlib";
 import { Agent, request } from "undici";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { TempFolder } from "../../../test/support/tempFolder.ts";
 import { createLogger } from "../../telemetry/log.ts";
 import { CatalogStore } from "../catalogStore.ts";
@@ -20,6 +21,10 @@ const LARGE = Array.from(
   (_, i) =>
     `{"name":"l${i}","package":"large","schema":"big","text":"${"x".repeat(1_000_000)}"}\n{"name":"s${i}","package":"small","schema":"big"}\n`,
 );
+/** Larger than the cache limit, in many short lines that are not contiguous. */
+const MIXED = Array.from({ length: 80_000 }, (_, i) =>
+  ["a", "b"].map((name) => `{"name":"${name}","package":"${name}","schema":"mixed","value":"${String(i).padStart(8, "0")}"}\n`),
+);
 const DIGEST = "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 const log = createLogger({ component: "test", level: "silent" });
 
@@ -35,6 +40,7 @@ beforeAll(async () => {
   await store.store("test-catalog", folder.write("a", { "bundle.json": B, "channel.yaml": P + C + OTHER }), origin, signal);
   await store.store("empty", folder.write("b", {}), origin, signal);
   await store.store("large", folder.write("c", { "large.json": LARGE.join("") }), origin, signal);
+  await store.store("mixed", folder.write("d", { "mixed.json": MIXED.flat().join("") }), origin, signal);
   await store.settled();
   server = await startContentServer({ host: "127.0.0.1", port: 0 }, { source: store, log });
 });
@@ -227,6 +233,18 @@ describe("metas", () => {
     expect(headers["content-length"]).toBe(String(want.length));
     expect((await get("/catalogs/large/api/v1/metas?package=small")).body.toString().split("\n")).toHaveLength(7);
   });
+
+  test.for(["identity", "gzip"])(
+    "metas endpoint joins many short lines to few writes when they are not contiguous, with %s",
+    async (encoding) => {
+      using write = vi.spyOn(ServerResponse.prototype, "write");
+      const { body, headers } = await get("/catalogs/mixed/api/v1/metas?package=a", { "accept-encoding": encoding });
+      expect(headers["content-length"]).toBe(String(body.length));
+      const text = encoding === "gzip" ? gunzipSync(body) : body;
+      expect(text.equals(Buffer.from(MIXED.map(([a]) => a).join("")))).toBe(true);
+      expect(write.mock.calls.length).toBeLessThan(100);
+    },
+  );
 });
 
 describe("all", () => {

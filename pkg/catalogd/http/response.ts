@@ -8,11 +8,11 @@ export interface ContentResponse {
   readonly body: ResponseBody;
 }
 
-/** Bytes in memory, or file pieces and bytes in order. */
+/** Bytes in memory, or file pieces and bytes in order, of `bytes` bytes together. The pieces are iterated once. */
 export type ResponseBody =
   | { readonly kind: "none" }
   | { readonly kind: "bytes"; readonly bytes: Uint8Array }
-  | { readonly kind: "file"; readonly file: HeldFile; readonly pieces: readonly (Slice | Uint8Array)[] };
+  | { readonly kind: "file"; readonly file: HeldFile; readonly bytes: number; readonly pieces: Iterable<Slice | Uint8Array> };
 
 /** An empty body. */
 export const NO_BODY: ResponseBody = { kind: "none" };
@@ -20,8 +20,7 @@ export const NO_BODY: ResponseBody = { kind: "none" };
 /** Returns the size of a body in bytes. */
 export function countBodyBytes(body: ResponseBody): number {
   if (body.kind === "none") return 0;
-  if (body.kind === "bytes") return body.bytes.byteLength;
-  return body.pieces.reduce((sum, piece) => sum + (piece instanceof Uint8Array ? piece.byteLength : piece.end - piece.start), 0);
+  return body.kind === "bytes" ? body.bytes.byteLength : body.bytes;
 }
 
 /** Returns `response` as the response to a HEAD request. */

@@ -111,25 +111,36 @@ async function writeBytes({ response, exchange }: ResponseTarget, bytes: Uint8Ar
 
 /**
  * Sends file pieces through two buffers: reads into one buffer while it writes the other, so that
- * memory use does not depend on the size of the response.
+ * memory use does not depend on the size of the response. Joins short pieces in a buffer.
  * @throws Error if a file cannot be read.
  */
 async function writePieces(
   { response, exchange }: ResponseTarget,
   file: HeldFile,
-  pieces: readonly (Slice | Uint8Array)[],
+  pieces: Iterable<Slice | Uint8Array>,
   pool: BufferPool,
 ): Promise<void> {
   using buffers = new BorrowedBuffers(pool);
   const writer = new PieceWriter(response);
+  let buffer: Buffer | undefined;
+  let used = 0;
+  const flush = (): void => {
+    if (buffer) buffers.wrote(buffer, writer.write(buffer.subarray(0, used)));
+    [buffer, used] = [undefined, 0];
+  };
   try {
     for (const piece of pieces) {
-      if (writer.isGone) return;
-      if (piece instanceof Uint8Array) {
-        exchange.bytes += piece.byteLength;
-        await writer.write(piece);
-      } else await writeSlice({ writer, exchange }, file, piece, buffers);
+      const size = piece instanceof Uint8Array ? piece.byteLength : piece.end - piece.start;
+      for (let done = 0; done < size; ) {
+        if (writer.isGone) return;
+        buffer ??= await buffers.next();
+        const read = await readPart(file, piece, done, buffer.subarray(used));
+        [done, used] = [done + read, used + read];
+        exchange.bytes += read;
+        if (used === buffer.length) flush();
+      }
     }
+    flush();
     await buffers.idle();
     if (!writer.isGone) buffers.reusable = true;
     response.end();
@@ -138,19 +149,13 @@ async function writePieces(
   }
 }
 
-async function writeSlice(
-  { writer, exchange }: { writer: PieceWriter; exchange: Pick<Exchange, "bytes"> },
-  file: HeldFile,
-  { start, end }: Slice,
-  buffers: BorrowedBuffers,
-): Promise<void> {
-  for (let position = start; position < end && !writer.isGone; ) {
-    const buffer = await buffers.next();
-    const bytesRead = await file.read(buffer, 0, Math.min(buffer.length, end - position), position);
-    position += bytesRead;
-    exchange.bytes += bytesRead;
-    buffers.wrote(buffer, writer.write(buffer.subarray(0, bytesRead)));
-  }
+/** Copies bytes of a piece to the start of `target`, beginning `from` bytes after the start of the piece. @returns the number of bytes */
+async function readPart(file: HeldFile, piece: Slice | Uint8Array, from: number, target: Uint8Array): Promise<number> {
+  if (!(piece instanceof Uint8Array))
+    return file.read(target, 0, Math.min(target.length, piece.end - piece.start - from), piece.start + from);
+  const part = piece.subarray(from, from + target.length);
+  target.set(part);
+  return part.length;
 }
 
 const LARGE_BYTES = 512 * 1024;

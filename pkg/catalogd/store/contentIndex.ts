@@ -110,19 +110,17 @@ export class ContentIndex {
 
   /** Returns the bytes of these lines; consecutive lines become one slice. */
   slices(lines: Lines): Slice[] {
-    return computeSlices(this.runs(lines), this.#starts);
+    return [...this.slicesOf(this.runs(lines))];
   }
 
-  /** Returns the bytes of these runs, one slice per run. */
-  slicesOf(runs: Runs): Slice[] {
-    return computeSlices(runs, this.#starts);
+  /** Returns the bytes of these runs, one slice per run. Computes them one at a time, because there may be a million. */
+  slicesOf(runs: Runs): Iterable<Slice> {
+    return iterateSlices(runs, this.#starts);
   }
 
   /** Returns the total size of these runs in bytes. */
   bytesOf(runs: Runs): number {
-    let sum = 0;
-    for (let i = 0; i < runs.length; i += 2) sum += this.#between(runs[i] ?? 0, runs[i + 1] ?? 0);
-    return sum;
+    return measureRuns(runs, this.#starts);
   }
 
   /** Returns the CRC-32 of the concatenated runs without reading them. */
@@ -179,12 +177,16 @@ export function computeStarts(lengths: Uint32Array, first = 0): Float64Array {
   return starts;
 }
 
-/** Returns a slice for each run of pieces. @param starts start position of each piece. */
-export function computeSlices(runs: Runs, starts: Float64Array): Slice[] {
-  return Array.from({ length: runs.length / 2 }, (_, i) => ({
-    start: starts[runs[i * 2] ?? 0] ?? 0,
-    end: starts[runs[i * 2 + 1] ?? 0] ?? 0,
-  }));
+/** Yields a slice for each run of pieces. @param starts start position of each piece. */
+export function* iterateSlices(runs: Runs, starts: Float64Array): Generator<Slice> {
+  for (let i = 0; i < runs.length; i += 2) yield { start: starts[runs[i] ?? 0] ?? 0, end: starts[runs[i + 1] ?? 0] ?? 0 };
+}
+
+/** Returns the total size of these runs of pieces. @param starts start position of each piece. */
+export function measureRuns(runs: Runs, starts: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < runs.length; i += 2) sum += (starts[runs[i + 1] ?? 0] ?? 0) - (starts[runs[i] ?? 0] ?? 0);
+  return sum;
 }
 
 function formatTag(digest: Buffer): string {
@@ -239,8 +241,8 @@ export class LineSelection {
     this.bytes = index.bytesOf(runs);
   }
 
-  /** Positions of the lines in the artifact file, computed on each access. */
-  get slices(): Slice[] {
+  /** Positions of the lines in the artifact file. */
+  get slices(): Iterable<Slice> {
     return this.#index.slicesOf(this.runs);
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { constants, gzip, type ZstdOptions, zstdCompress } from "node:zlib";
-import { computeSlices, computeStarts, type Runs, type Slice } from "./contentIndex.ts";
+import { computeStarts, iterateSlices, measureRuns, type Runs, type Slice } from "./contentIndex.ts";
 
 /**
  * Content codings of served catalogs, preferred first. zstd compresses best, because it finds
@@ -65,9 +65,9 @@ export function buildGzipTrailer(crc32: number, bytes: number): Uint8Array {
   return end;
 }
 
-/** A gzip response: pieces of the segment file and the bytes around them. */
+/** A gzip response: pieces of the segment file and the bytes around them. Iterate the pieces once. */
 export interface GzipPieces {
-  readonly pieces: readonly (Slice | Uint8Array)[];
+  readonly pieces: Iterable<Slice | Uint8Array>;
   readonly bytes: number;
 }
 
@@ -91,8 +91,13 @@ export class GzipSegments {
 
   /** Returns the lines of these runs as one gzip member. */
   pieces({ runs, crc32, bytes }: { runs: Runs; crc32: number; bytes: number }): GzipPieces {
-    const slices = computeSlices(runs, this.#starts);
-    const size = slices.reduce((sum, { start, end }) => sum + end - start, GZIP_HEADER.length + END_BYTES);
-    return { pieces: [GZIP_HEADER, ...slices, buildGzipTrailer(crc32, bytes)], bytes: size };
+    const size = GZIP_HEADER.length + measureRuns(runs, this.#starts) + END_BYTES;
+    return { pieces: this.#iteratePieces(runs, buildGzipTrailer(crc32, bytes)), bytes: size };
+  }
+
+  *#iteratePieces(runs: Runs, trailer: Uint8Array): Generator<Slice | Uint8Array> {
+    yield GZIP_HEADER;
+    yield* iterateSlices(runs, this.#starts);
+    yield trailer;
   }
 }
