@@ -40,7 +40,7 @@ export function registerSender(server: CatalogServer, { limits, log }: SenderIni
     const bytes = countBodyBytes(body);
     if (body.kind === "none") return void this.code(status).headers(headers).send();
     if (body.kind === "bytes" && bytes <= SMALL_BODY_BYTES) return void this.code(status).headers(headers).send(body.bytes);
-    const transfer = bytes > SMALL_BODY_BYTES ? transferOn(this) : undefined;
+    const transfer = bytes > SMALL_BODY_BYTES ? transferOn(this, body.kind === "bytes" ? bytes : 0) : undefined;
     if (transfer && !(await transfers.enter(transfer, createDisconnectSignal(this.raw)))) throw createOverloadedError();
     try {
       await write(this.code(status).headers(headers), body, { pool, log });
@@ -50,9 +50,10 @@ export function registerSender(server: CatalogServer, { limits, log }: SenderIni
   });
 }
 
-function transferOn({ request: { socket }, raw }: FastifyReply): Transfer {
+function transferOn({ request: { socket }, raw }: FastifyReply, memory: number): Transfer {
   return {
     client: socket.remoteAddress ?? "",
+    memory,
     progress: () => socket.bytesWritten - socket.writableLength,
     pending: () => socket.writableLength,
     cut: () => raw.destroy(),

@@ -26,6 +26,12 @@ export interface ServerLimits {
   /** Maximum number of large responses in progress, in total and per client address. Further large responses wait. */
   transfers: number;
   transfersPerClient: number;
+  /**
+   * Maximum size of the large responses in progress whose bodies are in memory, in bytes, in total and per client address.
+   * Further ones wait. The same limits apply to the waiting ones, and further ones get 503.
+   */
+  transferMemory: number;
+  transferMemoryPerClient: number;
   /** Time that a large response waits before it fails with 503, in milliseconds. */
   transferWaitMs: number;
   /** Maximum number of waiting responses; further responses fail with 503. One client may use half of this number. */
@@ -52,6 +58,8 @@ export const SERVER_LIMITS: ServerLimits = {
   requests: 1_024,
   transfers: 128,
   transfersPerClient: 64,
+  transferMemory: 128 * 1_024 * 1_024,
+  transferMemoryPerClient: 64 * 1_024 * 1_024,
   transferWaitMs: 20_000,
   transferQueue: 256,
   transferFloor: 128 * 1_024,

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Transfer, Transfers } from "./transfers.ts";
 
@@ -8,8 +9,11 @@ class FakeTransfer implements Transfer {
   waiting = 0;
   isCut = false;
 
-  constructor(client: string) {
+  readonly memory: number;
+
+  constructor(client: string, memory = 0) {
     this.client = client;
+    this.memory = memory;
   }
 
   progress(): number {
@@ -28,11 +32,15 @@ class FakeTransfer implements Transfer {
 const LIMITS = {
   transfers: 4,
   transfersPerClient: 2,
+  transferMemory: 100,
+  transferMemoryPerClient: 50,
   transferWaitMs: 60_000,
   transferQueue: 4,
   transferFloor: 1_000,
   transferCheckMs: 60_000,
 };
+/** Client and memory of a transfer. */
+type Held = readonly [client: string, memory: number];
 const here = new AbortController();
 const leaving: (() => void)[] = [];
 afterEach(() => {
@@ -126,6 +134,70 @@ describe("transfer slots are shared among clients", () => {
       await Promise.resolve();
     }
     expect(order).toEqual(["c1", "d1", "a2"]);
+  });
+
+  test.for<[does: string, when: string, active: Held[], waiting: Held[], next: Held, outcome: string]>([
+    [
+      "starts",
+      "all bodies in memory fit",
+      [
+        ["a", 50],
+        ["b", 30],
+      ],
+      [],
+      ["c", 20],
+      "started",
+    ],
+    [
+      "queues",
+      "its body and those of all clients exceed the limit",
+      [
+        ["a", 50],
+        ["b", 31],
+      ],
+      [],
+      ["c", 20],
+      "waiting",
+    ],
+    ["queues", "its body and those of its client exceed the limit", [["a", 40]], [], ["a", 11], "waiting"],
+    [
+      "starts",
+      "its body is in a file",
+      [
+        ["a", 50],
+        ["b", 50],
+      ],
+      [],
+      ["a", 0],
+      "started",
+    ],
+    ["starts", "its body exceeds the limit of a client that has no other transfer", [["a", 40]], [], ["b", 60], "started"],
+    [
+      "rejects",
+      "its body and those that wait exceed the limit",
+      [
+        ["a", 50],
+        ["b", 50],
+      ],
+      [
+        ["a", 50],
+        ["b", 40],
+      ],
+      ["c", 11],
+      "rejected",
+    ],
+    ["rejects", "its body and those of its client that wait exceed the limit", [["a", 50]], [["a", 40]], ["a", 11], "rejected"],
+  ])("Transfers %s a transfer when %s", async ([, , active, waiting, next, outcome]) => {
+    const transfers = new Transfers({ ...LIMITS, transfers: 10, transfersPerClient: 10, transferQueue: 10 });
+    const client = new AbortController();
+    const enter = async ([name, memory]: Held): Promise<string> => {
+      const isAdmitted = transfers.enter(new FakeTransfer(name, memory), client.signal);
+      return Promise.race([isAdmitted.then((admitted) => (admitted ? "started" : "rejected")), nextTurn("waiting")]);
+    };
+    for (const one of active) expect(await enter(one)).toBe("started");
+    for (const one of waiting) expect(await enter(one)).toBe("waiting");
+    expect(await enter(next)).toBe(outcome);
+    client.abort();
   });
 
   test("the queue has a limit, and one client can occupy at most half of the queue", async () => {

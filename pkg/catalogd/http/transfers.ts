@@ -4,6 +4,8 @@ import type { ServerLimits } from "./serverLimits.ts";
 export interface Transfer {
   /** Client address of the connection, never from a header. */
   readonly client: string;
+  /** Size of the body in bytes if it is in memory; 0 if it is read from a file. */
+  readonly memory: number;
   /** Returns the number of bytes that the operating system has accepted for the connection so far. */
   progress(): number;
   /** Returns the number of bytes that were written but not yet accepted. */
@@ -14,11 +16,17 @@ export interface Transfer {
 
 type TransferLimits = Pick<
   ServerLimits,
-  "transfers" | "transfersPerClient" | "transferWaitMs" | "transferQueue" | "transferFloor" | "transferCheckMs"
+  | "transfers"
+  | "transfersPerClient"
+  | "transferMemory"
+  | "transferMemoryPerClient"
+  | "transferWaitMs"
+  | "transferQueue"
+  | "transferFloor"
+  | "transferCheckMs"
 >;
 
-interface QueuedTransfer {
-  readonly client: string;
+interface QueuedTransfer extends Pick<Transfer, "client" | "memory"> {
   /** Time of the first check that saw the transfer. */
   since?: number;
   readonly start: (admitted: boolean) => void;
@@ -37,8 +45,8 @@ interface Sample {
 }
 
 /**
- * Slots for responses with large bodies, limited in total and per client. Further responses wait in
- * a bounded queue. A free slot goes to the waiting client that uses the fewest slots; among equals,
+ * Slots for responses with large bodies, limited in total and per client, by number and by the
+ * memory of their bodies. Further responses wait in a bounded queue. A free slot goes to the waiting client that uses the fewest slots; among equals,
  * to the first one in the queue.
  *
  * While a client waits, transfers below the minimum rate lose their slots. After a longer wait, the
@@ -67,16 +75,17 @@ export class Transfers {
    * disconnected.
    */
   enter(transfer: Transfer, gone: AbortSignal): Promise<boolean> {
-    if (this.#hasRoom(transfer.client)) {
+    if (this.#hasRoom(transfer)) {
       this.#take(transfer);
       return Promise.resolve(true);
     }
-    if (gone.aborted || !this.#mayWait(transfer.client)) return Promise.resolve(false);
+    if (gone.aborted || !this.#mayWait(transfer)) return Promise.resolve(false);
     return new Promise((resolve) => {
       const end = (): void => waiting.start(false);
       const timer = setTimeout(end, this.#limits.transferWaitMs);
       const waiting: QueuedTransfer = {
         client: transfer.client,
+        memory: transfer.memory,
         start: (admitted) => {
           clearTimeout(timer);
           gone.removeEventListener("abort", end);
@@ -145,19 +154,33 @@ export class Transfers {
   #next(): QueuedTransfer | undefined {
     let best: QueuedTransfer | undefined;
     for (const waiting of this.#waiting) {
-      if (!this.#hasRoom(waiting.client)) continue;
+      if (!this.#hasRoom(waiting)) continue;
       if (!best || this.#count(waiting.client) < this.#count(best.client)) best = waiting;
     }
     return best;
   }
 
-  #hasRoom(client: string): boolean {
-    return this.#active.size < this.#limits.transfers && this.#count(client) < this.#limits.transfersPerClient;
+  #hasRoom(transfer: Pick<Transfer, "client" | "memory">): boolean {
+    if (this.#active.size >= this.#limits.transfers || this.#count(transfer.client) >= this.#limits.transfersPerClient) return false;
+    return this.#fitsMemory(transfer, this.#active.keys());
   }
 
-  /** Returns whether the queue has room for this client, which may use half of the queue. */
-  #mayWait(client: string): boolean {
-    if (this.#waiting.size >= this.#limits.transferQueue) return false;
+  /** Returns whether the memory limits allow another transfer. Always allows the only transfer of a client within the limit for all. */
+  #fitsMemory({ client, memory }: Pick<Transfer, "client" | "memory">, others: Iterable<Pick<Transfer, "client" | "memory">>): boolean {
+    if (memory === 0) return true;
+    let [total, own] = [0, 0];
+    for (const other of others) {
+      total += other.memory;
+      if (other.client === client) own += other.memory;
+    }
+    const { transferMemory, transferMemoryPerClient } = this.#limits;
+    return (total === 0 || total + memory <= transferMemory) && (own === 0 || own + memory <= transferMemoryPerClient);
+  }
+
+  /** Returns whether the queue has room for this transfer. One client may use half of the queue. */
+  #mayWait(transfer: Pick<Transfer, "client" | "memory">): boolean {
+    if (this.#waiting.size >= this.#limits.transferQueue || !this.#fitsMemory(transfer, this.#waiting)) return false;
+    const { client } = transfer;
     const own = [...this.#waiting].filter((waiting) => waiting.client === client).length;
     return own < Math.ceil(this.#limits.transferQueue / 2);
   }
