@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
+import { countTasks } from "../../../test/support/countTasks.ts";
 import { refuse } from "../../../test/support/loopbackRegistry.ts";
 import { folder, insecureRegistry, loopbackRegistry, puller } from "../../../test/support/pulling.ts";
 import { tarball } from "../../../test/support/tarball.ts";
@@ -74,16 +75,7 @@ test("removeTree runs other tasks between the entries of a directory", async () 
   const dir = await folder();
   const trees = Array.from({ length: 200 }, (_, i) => join(dir, `d${i}/sub`));
   await Promise.all(trees.map((tree) => mkdir(tree, { recursive: true })));
-  let tasks = 0;
-  let isDone = false;
-  const task = (): void => {
-    tasks++;
-    if (!isDone) setImmediate(task);
-  };
-  setImmediate(task);
-  await removeTree(dir);
-  isDone = true;
-  expect(tasks).toBeGreaterThan(trees.length);
+  expect(await countTasks(() => removeTree(dir))).toBeGreaterThan(trees.length);
 });
 
 test("an unpacked image is visible in the cache only after publish, and discard removes it", async () => {

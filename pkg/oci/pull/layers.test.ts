@@ -4,6 +4,7 @@ import { join, relative } from "node:path";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import * as fc from "fast-check";
 import { afterAll, describe, expect, test, vi } from "vitest";
+import { countTasks } from "../../../test/support/countTasks.ts";
 import { type TarEntry, tarball } from "../../../test/support/tarball.ts";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import { CATALOG_IMAGE_LIMITS, type Limits } from "../limits.ts";
@@ -301,22 +302,11 @@ describe("the work of a layer between two tasks of the event loop", () => {
     return { tree, root, trash };
   }
 
-  /** Returns how many other tasks run during `work`, with a clock that advances 1 ms each time it is read. */
-  async function countTasks(work: () => Promise<void>): Promise<number> {
+  /** Counts tasks with a clock that advances 1 ms each time it is read, so that the result does not depend on the machine. */
+  async function countTurns(work: () => Promise<void>): Promise<number> {
     let now = performance.now();
     const clock = vi.spyOn(performance, "now").mockImplementation(() => now++);
-    let tasks = 0;
-    let isDone = false;
-    const task = (): void => {
-      tasks++;
-      if (!isDone) setImmediate(task);
-    };
-    setImmediate(task);
-    await work().finally(() => {
-      isDone = true;
-      clock.mockRestore();
-    });
-    return tasks;
+    return countTasks(work).finally(() => clock.mockRestore());
   }
 
   test.for<[when: string, remove: (tree: Tree) => unknown, left: string[]]>([
@@ -343,19 +333,19 @@ describe("the work of a layer between two tasks of the event loop", () => {
     const { tree, root } = await wideTree();
     tree.nextLayer();
     await writeFile(tree.addFile(["d", "new"]), "");
-    expect(await countTasks(() => prune(tree))).toBeGreaterThan(COUNT / 20);
+    expect(await countTurns(() => prune(tree))).toBeGreaterThan(COUNT / 20);
     expect(await readdir(join(root, "d"))).toEqual(["new"]);
   });
 
   test("many directories become read-only in many tasks when an image is complete", async () => {
     const { tree } = await wideTree();
-    expect(await countTasks(() => tree.finish())).toBeGreaterThan(COUNT / 20);
+    expect(await countTurns(() => tree.finish())).toBeGreaterThan(COUNT / 20);
   });
 
   test("many entries are applied in many tasks", async () => {
     const layer = tarball(Array.from({ length: COUNT }, (_, i) => dir(`d${i}`)));
     expect(
-      await countTasks(async () => {
+      await countTurns(async () => {
         expect((await unpack([layer])).error).toBeUndefined();
       }),
     ).toBeGreaterThan(COUNT / 20);

@@ -54,7 +54,7 @@ interface ConvertedSpec {
   conversion?: { webhook?: { clientConfig?: { caBundle?: string } } };
 }
 
-/** A cluster that accepts all objects, except a CustomResourceDefinition that loses a conversion webhook for which the controller still sets a CA. */
+/** A cluster that accepts all objects, except a CustomResourceDefinition without a conversion webhook while the controller still applies its CA. */
 class FakeCluster {
   readonly live = new Map<string, KubeObject>();
 
