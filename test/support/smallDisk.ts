@@ -6,6 +6,7 @@ import type { World } from "./world.ts";
 const MIB = 1024 * 1024;
 const SIZE = 32 * MIB;
 const BALLAST = "ballast";
+const ATTEMPTS = 10;
 
 /** Why this machine cannot mount a file system for a single process; undefined if it can. */
 export function noSmallDisk(): string | undefined {
@@ -61,10 +62,17 @@ export class SmallDisk {
   }
 }
 
-/** Fills the file system of a folder until only this number of bytes is free. */
+/** Fills the file system of a folder until only this number of bytes is free. Measures again if its program writes at the same time. */
 export function fillDisk(folder: string, free: number): void {
-  const { bavail, bsize } = statfsSync(folder);
-  writeFileSync(join(folder, BALLAST), Buffer.alloc(Math.max(0, bavail * bsize - free)));
+  for (let attempt = 1; ; attempt++) {
+    const { bavail, bsize } = statfsSync(folder);
+    try {
+      return writeFileSync(join(folder, BALLAST), Buffer.alloc(Math.max(0, bavail * bsize - free)));
+    } catch (err) {
+      clearDisk(folder);
+      if (attempt === ATTEMPTS || (err as NodeJS.ErrnoException).code !== "ENOSPC") throw err;
+    }
+  }
 }
 
 /** Frees what `fillDisk` used. */
