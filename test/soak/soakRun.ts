@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { API_VERSION, CLUSTER_EXTENSION } from "../../pkg/api/constants.ts";
 import { INSTALLED_SERVERS } from "../../pkg/devcluster/installation.ts";
 import { getErrorMessage } from "../../pkg/errors/errors.ts";
 import { AuditTail } from "../support/auditTail.ts";
@@ -50,6 +51,7 @@ const STEADY_UNTIL = 0.9;
 const WARM_UP = 1 / 6;
 /** Time in which servers close idle connections (after a minute) and return freed memory. */
 const REST_MS = 90_000;
+const REST_READS = 9;
 const CONVERGE_MS = 300_000;
 const POLL_MS = 3_000;
 const INSTALL_MS = 900_000;
@@ -151,14 +153,30 @@ class Soak {
     );
   }
 
-  /** Waits while nothing changes. @returns the resources of each program then, and the writes of the programs meanwhile */
+  /**
+   * Waits while nothing changes. Prints each status that changes meanwhile.
+   * @returns the resources of each program then, and the writes of the programs meanwhile
+   */
   async #rest(): Promise<{ samples: Sample[]; writes: string[] }> {
     await sleep(REST_MS);
     const audit = await AuditTail.fromNow(this.#world.dev.auditLog);
-    await sleep(REST_MS);
+    let statuses = await this.#readStatuses();
+    for (let i = 0; i < REST_READS; i++) {
+      await sleep(REST_MS / REST_READS);
+      const now = await this.#readStatuses();
+      for (const [name, status] of now)
+        if (statuses.get(name) !== status) this.#options.say(`status of ${name} changed at rest: ${statuses.get(name)} to ${status}`);
+      statuses = now;
+    }
     await this.#observer.sample();
     const samples = this.#observer.samples.map((all) => all.at(-1) as Sample);
     return { samples, writes: await audit.listWrites() };
+  }
+
+  /** Returns the status of each extension as JSON, by name. */
+  async #readStatuses(): Promise<Map<string, string>> {
+    const { items } = await this.#world.client.list({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION });
+    return new Map(items.map(({ metadata: { name }, status }) => [name, JSON.stringify(status)]));
   }
 }
 
