@@ -1,6 +1,6 @@
 import { ejectExtension } from "../../../pkg/eject/ejectExtension.ts";
 import { type EjectPreview, previewEject } from "../../../pkg/eject/ejectPreview.ts";
-import { buildHelmChart, buildKustomization, type ExportFormat, formatHelmCommand } from "../../../pkg/eject/exportedManifests.ts";
+import { buildHelmChart, buildKustomization, type ExportFormat, formatNextCommand } from "../../../pkg/eject/exportedManifests.ts";
 import { requireOwnFolder, writeManifests } from "../../../pkg/eject/manifestFolder.ts";
 import type { HelmRelease } from "../../../pkg/eject/ownMarks.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
@@ -97,6 +97,5 @@ function formatPreview({ extension, bundle, marked, created, dependencies, warni
 }
 
 function formatEnd({ extension, bundle }: EjectPreview, helm: HelmRelease | undefined, folder: string): string {
-  const next = helm ? formatHelmCommand(helm, folder) : `kubectl apply --server-side -k ${folder}`;
-  return `${extension.metadata.name}: olmv1 no longer manages ${bundle.name}\nTo manage it from ${folder}: ${next}\n`;
+  return `${extension.metadata.name}: olmv1 no longer manages ${bundle.name}\nTo manage it from ${folder}: ${formatNextCommand(helm, folder)}\n`;
 }
