@@ -51,15 +51,21 @@ export async function eject(terminal: Terminal, name: string, options: EjectComm
       terminal.err("no changes were made\n");
       return terminal.exit(EXIT.no);
     }
-    await writeManifests(outputDir, files);
-    terminal.out(`wrote the manifests of ${formatCount(preview.objects.length, "object")} to ${outputDir}\n`);
-    if (options.dryRun) return terminal.err("no changes were made in the cluster\n");
+    const write = async (): Promise<void> => {
+      await writeManifests(outputDir, files);
+      terminal.out(`wrote the manifests of ${formatCount(preview.objects.length, "object")} to ${outputDir}\n`);
+    };
+    if (options.dryRun) {
+      await write();
+      return terminal.err("no changes were made in the cluster\n");
+    }
     await withProgress(terminal, `ejecting ClusterExtension ${name}`, (progress) =>
       ejectExtension(client, preview, {
         helm,
         systemNamespace,
         timeoutMs: timeout,
         signal: terminal.signal,
+        writeManifests: write,
         report: (line) => progress.report(escapeControlCharacters(line)),
       }),
     );
