@@ -1,6 +1,7 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
+import { createTimeoutSignal } from "../async/clock.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import { waitUntilGone } from "../installer/installerObjects.ts";
@@ -30,7 +31,7 @@ export async function uninstallTrial(
 ): Promise<void> {
   const { name, uid } = extension.metadata;
   const deadline = Date.now() + timeoutMs;
-  const signal = AbortSignal.timeout(timeoutMs + REQUEST_MS);
+  const signal = createTimeoutSignal(timeoutMs + REQUEST_MS);
   const current = await client.get<ClusterExtension>(buildExtensionRef(name), { signal });
   const { refs } = current ? await readInstalledObjects(client, current, systemNamespace) : { refs: [] };
   await client.delete(buildExtensionRef(name), { ...(uid === undefined ? {} : { uid }), signal });
@@ -79,7 +80,7 @@ export async function removeTrialObjects(
   timeoutMs: number,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
-  const signal = AbortSignal.timeout(timeoutMs + REQUEST_MS);
+  const signal = createTimeoutSignal(timeoutMs + REQUEST_MS);
   const problems: string[] = [];
   const attempt = async (what: string, work: () => Promise<string[]>): Promise<void> => {
     problems.push(...(await work().catch((err: unknown) => [`${what}: ${getErrorMessage(err)}`])));
