@@ -123,7 +123,8 @@ function asLongFlags(args: readonly string[], shape: FlagShape): string[] {
     if (arg === "-h") return "--help";
     const short = /^-([a-z])(?:=?(.+))?$/.exec(arg);
     if (short?.[1] !== undefined && Object.hasOwn(shape, short[1])) return `--${short[1]}${short[2] === undefined ? "" : `=${short[2]}`}`;
-    return arg.startsWith("--") && isMarked(shape[arg.slice(2)], "isSwitch") ? `${arg}=true` : arg;
+    const name = arg.startsWith("--") ? arg.slice(2) : "";
+    return Object.hasOwn(shape, name) && isMarked(shape[name], "isSwitch") ? `${arg}=true` : arg;
   });
 }
 

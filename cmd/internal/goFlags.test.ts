@@ -42,6 +42,7 @@ test.for([
   [["-v=x"], "--v: must be a whole number, 0 or greater"],
   [["-x"], "Unknown option '-x'"],
   [["-cache-dir=a"], "Unknown option '-c'"],
+  [["--constructor"], "Unknown option '--constructor'"],
   [["version", "--v=1"], "Unexpected argument 'version'"],
 ] as const)("catalogd rejects flags %j", ([args, message]) => {
   expect(() => parseCatalogd([...args])).toThrow(message);

@@ -18,6 +18,14 @@ export const systemClock: Clock = {
   },
 };
 
+/**
+ * Returns a signal that aborts after `ms`, at the latest after 24 days. For times that users choose:
+ * AbortSignal.timeout aborts at once after longer ones, and throws for fractions.
+ */
+export function createTimeoutSignal(ms: number): AbortSignal {
+  return AbortSignal.timeout(Math.ceil(Math.min(Math.max(ms, 0), MAX_TIMER_MS)));
+}
+
 /** Waits for `ms`; returns early without an error when `signal` aborts. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -51,7 +59,7 @@ export class Deadline implements Disposable {
     this.#parent = parent;
     this.#timer = setTimeout(
       () => this.#controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError")),
-      ms,
+      Math.min(ms, MAX_TIMER_MS),
     );
     this.#timer.unref();
     if (parent.aborted) this.#follow();

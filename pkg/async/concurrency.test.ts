@@ -23,6 +23,18 @@ test("mapInParallel returns an empty list for no items", async () => {
   expect(await mapInParallel([], 4, () => Promise.reject(new Error("asked")))).toEqual([]);
 });
 
+test("mapInParallel starts no other item when one has failed", async () => {
+  const started: number[] = [];
+  const work = async (item: number): Promise<void> => {
+    started.push(item);
+    await sleep(item);
+    if (item === 1) throw new Error("no 1");
+  };
+  await expect(mapInParallel([1, 10, 20, 30], 2, work)).rejects.toThrow("no 1");
+  await sleep(100);
+  expect(started).toEqual([1, 10]);
+});
+
 test("mapInParallel rejects with the first failure", async () => {
   await expect(mapInParallel([1, 2], 1, (n) => Promise.reject(new Error(`no ${n}`)))).rejects.toThrow("no 1");
 });

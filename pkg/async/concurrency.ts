@@ -3,13 +3,23 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 /**
  * Returns the results of `work` for all items, in item order. Starts the items in the same order,
  * at most `limit` at once.
- * @throws the first error of `work`; tasks in progress then continue in the background.
+ * @throws the first error of `work`; starts no other item then, and tasks in progress continue in
+ * the background.
  */
 export async function mapInParallel<T, R>(items: readonly T[], limit: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const left = items.entries();
+  let hasFailed = false;
   const worker = async (): Promise<void> => {
-    for (const [at, item] of left) results[at] = await work(item);
+    for (const [at, item] of left) {
+      if (hasFailed) return;
+      try {
+        results[at] = await work(item);
+      } catch (err) {
+        hasFailed = true;
+        throw err;
+      }
+    }
   };
   await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
   return results;

@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { Deadline } from "./clock.ts";
+import { createTimeoutSignal, Deadline } from "./clock.ts";
 
 test("Deadline aborts when its parent signal aborts or its time has passed", async () => {
   const stop = new AbortController();
@@ -13,6 +13,13 @@ test("Deadline aborts when its parent signal aborts or its time has passed", asy
   using short = new Deadline(new AbortController().signal, 1);
   await sleep(20);
   expect([(short.signal.reason as Error).name, short.isOver]).toEqual(["TimeoutError", true]);
+});
+
+test.for([2 ** 31, 2 ** 40, 60_000.5])("createTimeoutSignal and Deadline do not abort at once when the time is %d ms", async (ms) => {
+  using deadline = new Deadline(new AbortController().signal, ms);
+  const signal = createTimeoutSignal(ms);
+  await sleep(20);
+  expect([signal.aborted, deadline.signal.aborted]).toEqual([false, false]);
 });
 
 test("Deadline releases its resources when disposed", async () => {

@@ -171,7 +171,10 @@ export interface Installation {
   stop(): Promise<void>;
 }
 
-/** Applies CRDs, RBAC and admission policies, and starts each server with the token of its own ServiceAccount. */
+/**
+ * Applies CRDs, RBAC and admission policies, and starts each server with the token of its own ServiceAccount.
+ * @throws Error with the last log lines of a server that does not start, after the others have ended
+ */
 export async function startInstallation(options: InstallationOptions): Promise<Installation> {
   const { admin, workDir } = options;
   await mkdir(workDir, { recursive: true });
@@ -206,6 +209,11 @@ export async function startInstallation(options: InstallationOptions): Promise<I
     ],
     "permission-manager": ["--cache-path", join(workDir, "permission-manager")],
   };
+  const processes = new Map<ServerName, ServerProcess>();
+  const stop = async (): Promise<void> => {
+    tokens.stop();
+    await Promise.all([...processes.values()].map((server) => server.stop()));
+  };
   const start = async (name: ServerName): Promise<ServerProcess> => {
     const kubeconfig = join(workDir, `${name}.kubeconfig`);
     await writeFile(kubeconfig, await renderTokenKubeconfig(options.adminKubeconfig, tokens.pathOf(name)), { mode: 0o600 });
@@ -228,14 +236,16 @@ export async function startInstallation(options: InstallationOptions): Promise<I
       onLine: (line) => options.onLine?.(name, line),
       onExit: (text) => options.onExit?.(text),
     });
+    processes.set(name, server);
     await ready(server, `${probes[name]}/readyz`);
     return server;
   };
-  const [catalogd, operatorController, permissionManager] = await Promise.all([
-    start("catalogd"),
-    start("operator-controller"),
-    start("permission-manager"),
-  ]);
+  const starts = [start("catalogd"), start("operator-controller"), start("permission-manager")] as const;
+  await Promise.allSettled(starts); // so that none starts after the stop
+  const [catalogd, operatorController, permissionManager] = await Promise.all(starts).catch(async (err: unknown) => {
+    await stop();
+    throw err;
+  });
   const servers: Record<ServerName, ServerProcess> = {
     catalogd,
     "operator-controller": operatorController,
@@ -249,10 +259,7 @@ export async function startInstallation(options: InstallationOptions): Promise<I
       await servers[name].stop();
       servers[name] = await start(name);
     },
-    async stop() {
-      tokens.stop();
-      await Promise.all(Object.values(servers).map((server) => server.stop()));
-    },
+    stop,
   };
 }
 

@@ -3,9 +3,11 @@ import { CLI_MANAGER, LABEL_CREATED_FOR, LABEL_DEPENDENCY, LABEL_PERMISSIONS_FOR
 import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import { WaitTimeoutError } from "../async/poll.ts";
+import { getErrorMessage } from "../errors/errors.ts";
+import { goQuote } from "../golang/quote.ts";
 import { removeObjects, waitUntilGone } from "../installer/installerObjects.ts";
 import type { Client } from "../kube/client.ts";
-import { isConflict, KindNotServed } from "../kube/errors.ts";
+import { isConflict, isNotFound, isPassing, KindNotServed } from "../kube/errors.ts";
 import { dependentLabel } from "../operatorcontroller/dependencies/dependencyLabels.ts";
 import { removeReleases } from "../operatorcontroller/reconcile/delete.ts";
 import { ReleaseStore } from "../operatorcontroller/releases/releaseStore.ts";
@@ -25,6 +27,8 @@ export interface EjectOptions {
   /** Maximum time of each wait in milliseconds. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Writes the manifests. Called when the releases can no longer change, before anything else is changed. */
+  readonly writeManifests: () => Promise<void>;
   /** Receives one line for each completed step. */
   readonly report: (line: string) => void;
 }
@@ -36,12 +40,13 @@ const ATTEMPTS = 10;
 /**
  * Stops managing an extension and keeps its objects. Changes only metadata of the objects, so no Pod is replaced. The steps, each safe to repeat:
  * - sends all changes of objects as a dry run, so that a denied request changes nothing
- * - suspends the extension, so that the controller does not restore its marks
+ * - suspends the extension, so that the controller does not restore its marks, and checks that its releases are those of the preview
+ * - writes the manifests
  * - removes the marks from all objects and from the namespace, and makes dependencies extensions of their own
  * - deletes the extension with propagation policy Orphan, so that neither the controller nor the garbage collector deletes an object
  * - deletes the releases and the objects that `olmv1 install` created, and waits until permission-manager has deleted the permissions
- * @throws Error if the controllers do not suspend the extension, or delete it or its permissions in time. A repeated call resumes while the
- * ClusterExtension exists. Afterwards, `olmv1 uninstall` deletes the objects that `olmv1 install` created.
+ * @throws Error if the releases have changed since the preview, or if the controllers do not suspend the extension, or delete it or its permissions in
+ * time. A repeated call resumes while the ClusterExtension exists. Afterwards, `olmv1 uninstall` deletes the objects that `olmv1 install` created.
  */
 export async function ejectExtension(client: Client, preview: EjectPreview, options: EjectOptions): Promise<void> {
   const { extension, created, dependencies, history, namespace } = preview;
@@ -52,8 +57,10 @@ export async function ejectExtension(client: Client, preview: EjectPreview, opti
     mapInParallel(preview.marked, PARALLEL, (ref) => detach(client, ref, { owner, helm, dryRun, signal }));
   await detachAll(true);
   if (extension.metadata.deletionTimestamp === undefined) {
-    await suspend(client, extension, options);
+    await suspend(client, preview, options);
     report("the controller suspended the extension");
+  } else {
+    await options.writeManifests();
   }
   const detached = await detachAll(false);
   report(`removed the marks of ${detached.filter(Boolean).length} objects`);
@@ -74,17 +81,46 @@ export async function ejectExtension(client: Client, preview: EjectPreview, opti
   if (permissions) await requireGone(client, { ...permissions, ...buildPermissionsRef(name) }, next, options);
 }
 
-/** Sets spec.suspend, and waits until the controller has observed it. @throws Error with spec.suspend as before if it does not */
-async function suspend(client: Client, extension: ClusterExtension, { timeoutMs, signal }: EjectOptions): Promise<void> {
-  const { name } = extension.metadata;
-  const suspended = await sendPatch<ClusterExtension>(client, buildSuspension(extension, true));
+/**
+ * Sets spec.suspend, waits until the controller has observed it, and writes the manifests.
+ * @throws Error with spec.suspend as before if one of these fails, or if the releases are not those of the preview
+ */
+async function suspend(client: Client, { extension, history }: EjectPreview, options: EjectOptions): Promise<void> {
+  const { systemNamespace, timeoutMs, signal } = options;
+  const { name, uid = "" } = extension.metadata;
+  let suspended: ClusterExtension | undefined;
   try {
+    suspended = await sendPatch<ClusterExtension>(client, buildSuspension(extension, true));
     await waitUntilSuspended(client, suspended, { timeoutMs, signal });
+    // The controller can complete a rollout while the user reads the preview.
+    const { etag } = await new ReleaseStore(client, systemNamespace).history({ name, uid }, { known: history, signal });
+    if (etag !== history.etag)
+      throw new Error(
+        `cannot eject ClusterExtension ${goQuote(name)}: its releases changed while they were shown (no changes were made). Run the command again`,
+      );
+    await options.writeManifests();
   } catch (cause) {
+    // Without a response, the API server may have stored the change.
+    if (suspended !== undefined || isPassing(cause)) await restoreSuspension(client, extension, cause);
     if (!(cause instanceof WaitTimeoutError)) throw cause;
-    await sendPatch(client, buildSuspension(extension, extension.spec.suspend ?? false));
     throw new Error(
       `cannot eject: operator-controller did not suspend ClusterExtension ${name} within ${timeoutMs / 1_000} s. Check it with olmv1 doctor`,
+      { cause },
+    );
+  }
+}
+
+/** Sets spec.suspend as before, also after an abort. @throws Error with `cause` and the command that does this, if it fails */
+async function restoreSuspension(client: Client, extension: ClusterExtension, cause: unknown): Promise<void> {
+  if (extension.spec.suspend) return;
+  const { name } = extension.metadata;
+  try {
+    await sendPatch(client, buildSuspension(extension, false));
+  } catch (err) {
+    if (isNotFound(err)) return;
+    const body = JSON.stringify({ spec: { suspend: false } });
+    throw new Error(
+      `cannot eject ClusterExtension ${goQuote(name)}: ${getErrorMessage(cause)}. It remains suspended: ${getErrorMessage(err)}. Resume it with kubectl patch clusterextension ${name} --type merge -p '${body}'`,
       { cause },
     );
   }

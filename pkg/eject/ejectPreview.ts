@@ -52,7 +52,7 @@ export async function previewEject(client: Client, name: string, systemNamespace
   const { deletionTimestamp, finalizers = [] } = extension.metadata;
   if (deletionTimestamp !== undefined && !finalizers.includes(FINALIZER_ORPHAN)) throw reject("it is being deleted");
   const history = await new ReadOnlyReleases(client, systemNamespace).history(extension, { signal });
-  requireReadable(history, "cannot eject");
+  requireReadable(history, "cannot eject: ");
   const release = findLastDeployed(history.current);
   if (!release) throw reject("no bundle is installed. Use olmv1 uninstall");
   if (release.objectSet !== undefined)

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { parseYaml } from "../golang/yaml.ts";
-import { buildHelmChart, buildKustomization } from "./exportedManifests.ts";
+import { buildHelmChart, buildKustomization, formatNextCommand } from "./exportedManifests.ts";
 import { buildDetachPatch } from "./ownMarks.ts";
 
 const MARKS = { "olm.operatorframework.io/owner-kind": "ClusterExtension", "olm.operatorframework.io/owner-name": "a" };
@@ -37,6 +37,15 @@ test("buildHelmChart escapes template actions, and keeps CustomResourceDefinitio
   expect(files.get("templates/001-customresourcedefinition.yaml")).toContain("helm.sh/resource-policy: keep");
   expect(files.get("templates/002-configmap.yaml")).toContain('{{ "{{" }} .Values.a }} and }}');
   expect(buildHelmChart([], { packageName: "Not/Valid", version: "1.2.3" }).get("Chart.yaml")).toContain("name: operator\n");
+});
+
+test.for<[what: string, folder: string, command: string]>([
+  ["no words when a shell does not change them", "./shop", "kubectl apply --server-side -k ./shop"],
+  ["the folder when it contains a space", "my shop", "kubectl apply --server-side -k 'my shop'"],
+])("formatNextCommand quotes %s", ([, folder, command]) => {
+  expect(formatNextCommand(undefined, folder)).toBe(command);
+  const helm = command.replace("kubectl apply --server-side -k", "helm upgrade --install r");
+  expect(formatNextCommand({ name: "r", namespace: "n" }, folder)).toBe(`${helm} --namespace n`);
 });
 
 test("buildDetachPatch removes only the marks of this project, and adds those of Helm", () => {

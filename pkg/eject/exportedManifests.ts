@@ -1,6 +1,7 @@
 import type { KubeObject } from "../api/k8s.ts";
 import { toYaml } from "../golang/yaml.ts";
 import { isCrd } from "../release/identity.ts";
+import { quoteShellWord } from "../text/shell.ts";
 import { type HelmRelease, withoutMarks } from "./ownMarks.ts";
 
 /** The forms of exported manifests. */
@@ -59,9 +60,15 @@ export function buildHelmChart(objects: readonly KubeObject[], { packageName, ve
   return new Map([["Chart.yaml", toYaml(chart)], ["values.yaml", "{}\n"], ...files]);
 }
 
-/** Returns the command that adopts the objects into a Helm release. */
-export function formatHelmCommand({ name, namespace }: HelmRelease, folder: string): string {
-  return `helm upgrade --install ${name} ${folder} --namespace ${namespace}`;
+/**
+ * Returns the command that manages the objects from a folder afterwards, for a POSIX shell.
+ * @param helm the release that adopts the objects; undefined for a kustomization
+ */
+export function formatNextCommand(helm: HelmRelease | undefined, folder: string): string {
+  const words = helm
+    ? ["helm", "upgrade", "--install", helm.name, folder, "--namespace", helm.namespace]
+    : ["kubectl", "apply", "--server-side", "-k", folder];
+  return words.map(quoteShellWord).join(" ");
 }
 
 /** Helm treats text between two braces as a template. */

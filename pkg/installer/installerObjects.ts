@@ -3,6 +3,7 @@ import { type KubeObject, toObjectRef } from "../api/k8s.ts";
 import { poll } from "../async/poll.ts";
 import type { Client } from "../kube/client.ts";
 import { isForbidden } from "../kube/errors.ts";
+import { readPatiently } from "../kube/patientRead.ts";
 import {
   buildInstallerManifests,
   buildTokenManifests,
@@ -99,9 +100,10 @@ export async function removeObjects(
 }
 
 /**
- * Waits until an object is gone or was recreated.
+ * Waits until an object is gone or was recreated. Continues after temporary failures of the API server.
  * @param deadline milliseconds since the epoch
  * @returns the object if it still exists at the deadline
+ * @throws the error of the API server if it still fails at the deadline, or if a retry cannot succeed
  */
 export async function waitUntilGone<T extends KubeObject>(
   client: Pick<Client, "get">,
@@ -109,9 +111,13 @@ export async function waitUntilGone<T extends KubeObject>(
   deadline: number,
   signal: AbortSignal,
 ): Promise<T | undefined> {
+  let last = object;
   const answer = await poll({ timeoutMs: deadline - Date.now(), signal }, async () => {
-    const left = await client.get<T>(toObjectRef(object), { signal });
-    return !left || left.metadata.uid !== object.metadata.uid ? { done: true } : { reason: left };
+    const left = await readPatiently<T>(client, toObjectRef(object), { signal, isLate: Date.now() >= deadline });
+    if (left === "later") return { reason: last };
+    if (!left || left.metadata.uid !== object.metadata.uid) return { done: true };
+    last = left;
+    return { reason: left };
   });
   return "done" in answer ? undefined : answer.reason;
 }

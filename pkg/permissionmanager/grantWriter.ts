@@ -66,12 +66,11 @@ export class GrantWriter {
       else if (hasChanged(found, object)) await this.#apply(object);
     };
     // A binding must not bind a role with other rules: writing a role fails if another program created it.
-    await mapInParallel(
+    await writeAll(
       desired.filter((object) => !isBinding(object)),
-      WRITES_AT_ONCE,
       apply,
     );
-    await mapInParallel(desired.filter(isBinding), WRITES_AT_ONCE, apply);
+    await writeAll(desired.filter(isBinding), apply);
     await this.#delete([...live.values()]);
   }
 
@@ -98,6 +97,16 @@ export class GrantWriter {
     const order = (object: KubeObject): number => GRANT_KINDS.findIndex(({ kind }) => kind === object.kind);
     for (const object of objects.toSorted((a, b) => order(a) - order(b))) await this.#client.delete(toObjectRef(object));
   }
+}
+
+/**
+ * Writes all objects, also after a failure: one that cannot be written must not keep permissions in
+ * the others. @throws the first error
+ */
+async function writeAll(objects: readonly KubeObject[], write: (object: KubeObject) => Promise<void>): Promise<void> {
+  const failures: unknown[] = [];
+  await mapInParallel(objects, WRITES_AT_ONCE, (object) => write(object).catch((err: unknown) => void failures.push(err)));
+  if (failures.length > 0) throw failures[0];
 }
 
 function isBinding({ kind }: KubeObject): boolean {

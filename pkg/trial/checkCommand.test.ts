@@ -24,6 +24,10 @@ test("runCheckCommand returns the output of a command with its environment", asy
   await expect(run('echo "$NAME"; echo more >&2')).resolves.toMatch(/^(?:try-1\nmore|more\ntry-1)\n$/);
 });
 
+test.for([2 ** 31, 2 ** 40, 60_000.5])("runCheckCommand runs a command to its end when its time is %d ms", async (timeoutMs) => {
+  await expect(run("sleep 0.1; echo done", { timeoutMs })).resolves.toBe("done\n");
+});
+
 test.for<[what: string, command: string, message: string]>([
   ["fails", "echo reason; exit 3", "the command failed with exit code 3"],
   ["is killed", "echo reason; kill -KILL $$", "the command ended with SIGKILL"],

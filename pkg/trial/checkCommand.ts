@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createTimeoutSignal } from "../async/clock.ts";
 import { StepFailed } from "./trialReport.ts";
 
 /** A command of the user, for a shell. */
@@ -40,7 +41,7 @@ export async function runCheckCommand({ command, env, timeoutMs, signal, print }
   }
   const closed = once(child, "close");
   const ended = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
-  const timeout = AbortSignal.timeout(timeoutMs);
+  const timeout = createTimeoutSignal(timeoutMs);
   const stop = AbortSignal.any([signal, timeout]);
   const aborted = once(stop, "abort").then(() => undefined);
   const end = stop.aborted ? undefined : await Promise.race([ended, aborted]);

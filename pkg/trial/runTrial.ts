@@ -1,8 +1,9 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
-import { CLI_MANAGER } from "../api/constants.ts";
+import { CLI_MANAGER, CLUSTER_CATALOG, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import type { Client } from "../kube/client.ts";
+import { KindNotServed, KubeError } from "../kube/errors.ts";
 import { buildExtensionRef } from "../rollout/extensions.ts";
 import type { Awaited } from "../rollout/rolloutVerdict.ts";
 import { buildTrialClusterCatalog, buildTrialExtension, type TrialBundle, type TrialExtension } from "./trialCatalog.ts";
@@ -66,7 +67,7 @@ export async function runTrial(request: TrialRequest, tools: TrialTools): Promis
   for (const command of request.checks) await recorder.run(`check: ${command}`, () => tools.check(command, target));
   const isLeft = request.isDisposable && tools.signal.aborted;
   if (!isLeft) {
-    await recorder.run("uninstall", () => trial.uninstall(), { always: trial.hasExtension });
+    await recorder.run("uninstall", () => trial.uninstall(), { always: trial.mayHaveExtension });
     if (!request.isDisposable) await recorder.run("clean up", () => trial.cleanUp(), { always: true });
   }
   return { name, bundle: target.name, passed: !recorder.hasFailed, steps: recorder.steps };
@@ -75,33 +76,29 @@ export async function runTrial(request: TrialRequest, tools: TrialTools): Promis
 class Trial {
   readonly #request: TrialRequest;
   readonly #tools: TrialTools;
-  #catalog: KubeObject | undefined;
-  #extension: ClusterExtension | undefined;
+  /** Kinds of the objects that the API server may have stored. */
+  readonly #mayExist = new Set<string>();
 
   constructor(request: TrialRequest, tools: TrialTools) {
     this.#request = request;
     this.#tools = tools;
   }
 
-  get hasExtension(): boolean {
-    return this.#extension !== undefined;
+  get mayHaveExtension(): boolean {
+    return this.#mayExist.has(CLUSTER_EXTENSION);
   }
 
   async publish(): Promise<undefined> {
     const { name, from, target } = this.#request;
-    const { client, images, signal } = this.#tools;
+    const { images, signal } = this.#tools;
     const image = await images.publish(from ? [from, target] : [target], signal);
-    const catalog = await client.create<ClusterCatalog>(buildTrialClusterCatalog(name, image), { fieldManager: CLI_MANAGER, signal });
-    this.#catalog = catalog;
+    const catalog = await this.#create(buildTrialClusterCatalog(name, image));
     const failure = await this.#tools.awaitCatalog(catalog);
     if (failure !== undefined) throw new StepFailed(`the catalog is not served: ${failure}`);
   }
 
   async install(bundle: TrialBundle): Promise<undefined> {
-    const { client, signal } = this.#tools;
-    signal.throwIfAborted();
-    this.#extension = await client.create<ClusterExtension>(buildTrialExtension(this.#request, bundle), { fieldManager: CLI_MANAGER });
-    await this.#awaitRollout(bundle, this.#extension);
+    await this.#awaitRollout(bundle, await this.#create(buildTrialExtension(this.#request, bundle)));
   }
 
   async upgrade(): Promise<undefined> {
@@ -119,14 +116,15 @@ class Trial {
   /** Uninstalls with a signal of its own, because it also runs after an abort. */
   async uninstall(): Promise<undefined> {
     const { client } = this.#tools;
-    const { systemNamespace } = this.#request;
-    if (this.#extension) await uninstallTrial(client, this.#extension, { systemNamespace, timeoutMs: this.#removalMs });
+    const { name, systemNamespace } = this.#request;
+    if (this.mayHaveExtension) await uninstallTrial(client, name, { systemNamespace, timeoutMs: this.#removalMs });
   }
 
   async cleanUp(): Promise<undefined> {
     const { client, images } = this.#tools;
     const { name, namespace } = this.#request;
-    await removeTrialObjects(client, { name, namespace, catalog: this.#catalog }, images, this.#removalMs);
+    const mayHaveCatalog = this.#mayExist.has(CLUSTER_CATALOG);
+    await removeTrialObjects(client, { name, namespace, mayHaveCatalog }, images, this.#removalMs);
   }
 
   get #removalMs(): number {
@@ -134,9 +132,27 @@ class Trial {
     return this.#tools.signal.aborted ? Math.min(timeoutMs, INTERRUPTED_MS) : timeoutMs;
   }
 
+  /** Creates an object without the signal: the API server would store it after an abort too. */
+  async #create<T extends KubeObject>(object: T): Promise<T> {
+    const { client, signal } = this.#tools;
+    signal.throwIfAborted();
+    this.#mayExist.add(object.kind);
+    try {
+      return await client.create<T>(object, { fieldManager: CLI_MANAGER });
+    } catch (err) {
+      if (isRejected(err)) this.#mayExist.delete(object.kind);
+      throw err;
+    }
+  }
+
   async #awaitRollout(bundle: TrialBundle, { metadata }: ClusterExtension): Promise<void> {
     const awaited = { generation: metadata.generation ?? 0, bundle: bundle.name };
     const failure = await this.#tools.awaitRollout(this.#request.name, awaited);
     if (failure !== undefined) throw new StepFailed(failure);
   }
+}
+
+/** Reports whether the API server has certainly not stored the object of a failed request. */
+function isRejected(err: unknown): boolean {
+  return err instanceof KindNotServed || (err instanceof KubeError && err.status < 500);
 }

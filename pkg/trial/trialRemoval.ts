@@ -1,8 +1,10 @@
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { LABEL_PERMISSIONS_FOR } from "../api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
+import { createTimeoutSignal } from "../async/clock.ts";
 import { mapInParallel } from "../async/concurrency.ts";
 import { getErrorMessage } from "../errors/errors.ts";
+import { getCatalogRef } from "../installer/catalogObject.ts";
 import { waitUntilGone } from "../installer/installerObjects.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed } from "../kube/errors.ts";
@@ -20,21 +22,21 @@ const NAMES_SHOWN = 10;
 const REQUEST_MS = 30_000;
 
 /**
- * Uninstalls the extension of a trial, and checks that no object of its bundle remains.
+ * Uninstalls the extension of a trial if it exists, and checks that no object of its bundle remains.
+ * @param name of the extension, which no other extension has
  * @throws StepFailed with the objects that remain, or with what delays the uninstall
  */
 export async function uninstallTrial(
   client: Client,
-  extension: ClusterExtension,
+  name: string,
   { systemNamespace, timeoutMs }: { readonly systemNamespace: string; readonly timeoutMs: number },
 ): Promise<void> {
-  const { name, uid } = extension.metadata;
   const deadline = Date.now() + timeoutMs;
-  const signal = AbortSignal.timeout(timeoutMs + REQUEST_MS);
+  const signal = createTimeoutSignal(timeoutMs + REQUEST_MS);
   const current = await client.get<ClusterExtension>(buildExtensionRef(name), { signal });
   const { refs } = current ? await readInstalledObjects(client, current, systemNamespace) : { refs: [] };
-  await client.delete(buildExtensionRef(name), { ...(uid === undefined ? {} : { uid }), signal });
-  const left = await waitUntilGone(client, extension, deadline, signal);
+  await client.delete(buildExtensionRef(name), { signal });
+  const left = current && (await waitUntilGone(client, current, deadline, signal));
   if (left) {
     const condition = findMostRelevantCondition(left.status?.conditions);
     const why = condition ? `: ${condition.reason}: ${condition.message}` : "";
@@ -64,8 +66,8 @@ async function findRemaining(client: Client, refs: readonly ObjectRef[], deadlin
 interface TrialLeftovers {
   readonly name: string;
   readonly namespace: string;
-  /** Undefined if it was not created. */
-  readonly catalog: KubeObject | undefined;
+  /** Whether a ClusterCatalog with the name of the trial may exist. */
+  readonly mayHaveCatalog: boolean;
 }
 
 /**
@@ -74,12 +76,12 @@ interface TrialLeftovers {
  */
 export async function removeTrialObjects(
   client: Client,
-  { name, namespace, catalog }: TrialLeftovers,
+  { name, namespace, mayHaveCatalog }: TrialLeftovers,
   images: TrialImages,
   timeoutMs: number,
 ): Promise<void> {
   const deadline = Date.now() + timeoutMs;
-  const signal = AbortSignal.timeout(timeoutMs + REQUEST_MS);
+  const signal = createTimeoutSignal(timeoutMs + REQUEST_MS);
   const problems: string[] = [];
   const attempt = async (what: string, work: () => Promise<string[]>): Promise<void> => {
     problems.push(...(await work().catch((err: unknown) => [`${what}: ${getErrorMessage(err)}`])));
@@ -90,7 +92,13 @@ export async function removeTrialObjects(
     const left = await waitUntilGone(client, object, deadline, signal);
     return left ? [`${describeObject(object)} still exists after ${timeoutMs / 1_000} s`] : [];
   };
-  if (catalog) await attempt(describeObject(catalog), () => remove(catalog));
+  if (mayHaveCatalog) {
+    const ref = getCatalogRef(name);
+    await attempt(describeObject(ref), async () => {
+      const found = await client.get(ref, { signal });
+      return found ? remove(found) : [];
+    });
+  }
   await attempt(`Namespace ${namespace}`, async () => {
     const ref = { apiVersion: "v1", kind: "Namespace", name: namespace };
     const found = await client.get(ref, { metadataOnly: true, signal });

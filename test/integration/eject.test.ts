@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { API_VERSION, CLUSTER_EXTENSION, EXTENSION_PERMISSIONS, SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
+import { ejectExtension } from "../../pkg/eject/ejectExtension.ts";
+import { previewEject } from "../../pkg/eject/ejectPreview.ts";
 import { buildDetachPatch } from "../../pkg/eject/ownMarks.ts";
 import type { Property } from "../../pkg/fbc/types.ts";
 import { describeWithPrivateCluster } from "../support/cluster.ts";
@@ -18,20 +20,21 @@ import { webhookBundle } from "../support/webhookBundle.ts";
 const OWN = "olm.operatorframework.io";
 
 const VERSION = "1.0.0";
+const NEXT = "2.0.0";
 
 /** Renames a bundle of package `p`. */
 function rename(files: Record<string, string>, name: string): Record<string, string> {
   const renamed = Object.entries(files).map(([path, text]) => [
     path,
-    text.replace('"p.v1.0.0"', `"${name}.v1.0.0"`).replace(':"p"}', `:"${name}"}`),
+    text.replace(/"p\.v([\d.]+)"/, `"${name}.v$1"`).replace(':"p"}', `:"${name}"}`),
   ]);
   return Object.fromEntries(renamed) as Record<string, string>;
 }
 
 /** A bundle with a CustomResourceDefinition, a ConfigMap whose text looks like a Helm template, and one Deployment, all named after the package. */
-function publish(name: string, requires: readonly string[] = []): PublishedVersion {
+function publish(name: string, requires: readonly string[] = [], version = VERSION): PublishedVersion {
   const group = `${name}.example.com`;
-  const files = tinyBundle(VERSION, {
+  const files = tinyBundle(version, {
     name,
     objects: [thingDefinition(group), { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { text: "{{ .Values.text }}" } }],
     spec: { customresourcedefinitions: { owned: [{ name: `things.${group}`, version: "v1", kind: "Thing" }] } },
@@ -39,7 +42,7 @@ function publish(name: string, requires: readonly string[] = []): PublishedVersi
   });
   const value = (packageName: string): object => ({ packageName, versionRange: ">=1.0.0" });
   const properties = requires.map((one): Property => ({ type: "olm.package.required", value: value(one) }));
-  return { version: VERSION, files: rename(files, name), properties };
+  return { version, files: rename(files, name), properties };
 }
 
 describeWithPrivateCluster("olmv1 eject", (cluster) => {
@@ -56,12 +59,14 @@ describeWithPrivateCluster("olmv1 eject", (cluster) => {
       hooked: [{ version: VERSION, files: rename(webhookBundle(VERSION), "hooked") }],
       base: [publish("base")],
       shop: [publish("shop", ["base"])],
+      moving: [publish("moving"), publish("moving", [], NEXT)],
     });
     for (const name of ["helmed", "plain", "hooked"]) await world.create(name, name, { namespace: name });
+    await world.create("moving", "moving", { namespace: "moving" }, { version: VERSION });
     await world.create("shop", "shop", { namespace: "shop", dependencies: { policy: "Install" } });
     await world.ready("plain", VERSION);
     await world.create("user", "user", { namespace: "user" });
-    for (const name of ["helmed", "user", "hooked", "shop"]) await world.ready(name, VERSION);
+    for (const name of ["helmed", "user", "hooked", "moving", "shop"]) await world.ready(name, VERSION);
   });
   afterAll(async () => {
     await world[Symbol.asyncDispose]();
@@ -219,6 +224,31 @@ describeWithPrivateCluster("olmv1 eject", (cluster) => {
     await isGone("shop");
     const { metadata } = (await world.ready("base", VERSION)) ?? {};
     expect([metadata?.deletionTimestamp, JSON.stringify(metadata?.labels ?? {}).includes(OWN)]).toEqual([undefined, false]);
+  });
+
+  test("ejectExtension changes nothing when the extension was upgraded after the preview", async () => {
+    const signal = AbortSignal.timeout(120_000);
+    const preview = await previewEject(cluster.client, "moving", SYSTEM_NAMESPACE, signal);
+    await world.edit("moving", { spec: { source: { catalog: { version: NEXT } } } });
+    await world.ready("moving", NEXT);
+    const before = await read("moving");
+    const written: string[] = [];
+    const ejecting = ejectExtension(cluster.client, preview, {
+      helm: undefined,
+      systemNamespace: SYSTEM_NAMESPACE,
+      timeoutMs: 60_000,
+      signal,
+      writeManifests: () => Promise.resolve(void written.push("manifests")),
+      report: () => undefined,
+    });
+    await expect(ejecting).rejects.toThrow("its releases changed while they were shown (no changes were made). Run the command again");
+    expect(written).toEqual([]);
+    expect((await read("moving")).map((object) => object?.metadata.labels)).toEqual(before.map((object) => object?.metadata.labels));
+    const extension = await cluster.client.get({ apiVersion: API_VERSION, kind: CLUSTER_EXTENSION, name: "moving" });
+    expect([extension?.metadata.deletionTimestamp, extension?.["spec"]]).toEqual([undefined, expect.objectContaining({ suspend: false })]);
+    expect((await eject("moving", "--yes")).code).toBe(0);
+    await isGone("moving");
+    expect(JSON.stringify((await read("moving"))[0])).toContain(`tiny:${NEXT}`);
   });
 
   test.for<[what: string, args: string[], message: string]>([

@@ -1,6 +1,6 @@
 import { ejectExtension } from "../../../pkg/eject/ejectExtension.ts";
 import { type EjectPreview, previewEject } from "../../../pkg/eject/ejectPreview.ts";
-import { buildHelmChart, buildKustomization, type ExportFormat, formatHelmCommand } from "../../../pkg/eject/exportedManifests.ts";
+import { buildHelmChart, buildKustomization, type ExportFormat, formatNextCommand } from "../../../pkg/eject/exportedManifests.ts";
 import { requireOwnFolder, writeManifests } from "../../../pkg/eject/manifestFolder.ts";
 import type { HelmRelease } from "../../../pkg/eject/ownMarks.ts";
 import { goQuote } from "../../../pkg/golang/quote.ts";
@@ -51,15 +51,21 @@ export async function eject(terminal: Terminal, name: string, options: EjectComm
       terminal.err("no changes were made\n");
       return terminal.exit(EXIT.no);
     }
-    await writeManifests(outputDir, files);
-    terminal.out(`wrote the manifests of ${formatCount(preview.objects.length, "object")} to ${outputDir}\n`);
-    if (options.dryRun) return terminal.err("no changes were made in the cluster\n");
+    const write = async (): Promise<void> => {
+      await writeManifests(outputDir, files);
+      terminal.out(`wrote the manifests of ${formatCount(preview.objects.length, "object")} to ${outputDir}\n`);
+    };
+    if (options.dryRun) {
+      await write();
+      return terminal.err("no changes were made in the cluster\n");
+    }
     await withProgress(terminal, `ejecting ClusterExtension ${name}`, (progress) =>
       ejectExtension(client, preview, {
         helm,
         systemNamespace,
         timeoutMs: timeout,
         signal: terminal.signal,
+        writeManifests: write,
         report: (line) => progress.report(escapeControlCharacters(line)),
       }),
     );
@@ -97,6 +103,5 @@ function formatPreview({ extension, bundle, marked, created, dependencies, warni
 }
 
 function formatEnd({ extension, bundle }: EjectPreview, helm: HelmRelease | undefined, folder: string): string {
-  const next = helm ? formatHelmCommand(helm, folder) : `kubectl apply --server-side -k ${folder}`;
-  return `${extension.metadata.name}: olmv1 no longer manages ${bundle.name}\nTo manage it from ${folder}: ${next}\n`;
+  return `${extension.metadata.name}: olmv1 no longer manages ${bundle.name}\nTo manage it from ${folder}: ${formatNextCommand(helm, folder)}\n`;
 }

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterExtension } from "../../../pkg/api/clusterExtension.ts";
 import type { DependencyPlan, Plan } from "../../../pkg/api/clusterExtensionStatus.ts";
 import { Reason } from "../../../pkg/api/constants.ts";
-import type { Condition, KubeObject, ObjectRef } from "../../../pkg/api/k8s.ts";
+import type { Condition } from "../../../pkg/api/k8s.ts";
 import { findProblem } from "../../../pkg/api/problems.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
-import { isPassing } from "../../../pkg/kube/errors.ts";
+import { readPatiently } from "../../../pkg/kube/patientRead.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import { explainCondition, findMostRelevantCondition, listNextSteps } from "../../../pkg/rollout/conditionAdvice.ts";
 import { buildExtensionRef, listClusterExtensions } from "../../../pkg/rollout/extensions.ts";
@@ -18,26 +18,6 @@ import { truncateColumns, wrapText } from "../cli/columns.ts";
 import { EXIT } from "../cli/errors.ts";
 import { type Progress, withProgress } from "../cli/progress.ts";
 import type { Terminal } from "../cli/terminal.ts";
-
-/**
- * Reads an object during a wait. Returns `later` after a temporary failure of the API server, and undefined if the object does not exist.
- * @param isLate throws temporary failures as well.
- * @throws the signal's reason after Ctrl-C, and errors of the API server.
- */
-export async function readPatiently<T extends KubeObject>(
-  { signal }: Pick<Terminal, "signal">,
-  client: Client,
-  ref: ObjectRef,
-  isLate: boolean,
-): Promise<T | "later" | undefined> {
-  try {
-    return await client.get<T>(ref, { signal });
-  } catch (err) {
-    signal.throwIfAborted();
-    if (isPassing(err) && !isLate) return "later";
-    throw err;
-  }
-}
 
 /** The result of waiting for a rollout, with the last state of the extension. With `timeout`, the rollout is still in progress. */
 export type Rollout =
@@ -92,7 +72,7 @@ export async function followRollout(
     let lackingSince: number | undefined;
     for (;;) {
       const isLate = Date.now() - began > timeoutMs;
-      const extension = await readPatiently<ClusterExtension>(terminal, client, buildExtensionRef(name), isLate);
+      const extension = await readPatiently<ClusterExtension>(client, buildExtensionRef(name), { signal: terminal.signal, isLate });
       if (extension === undefined) return { kind: "gone", seconds: seconds() };
       if (extension !== "later") {
         const verdict = evaluateRollout(extension, awaited);

@@ -14,6 +14,7 @@ import {
   type UninstallScope,
 } from "../../../pkg/installer/uninstallPreview.ts";
 import type { Client } from "../../../pkg/kube/client.ts";
+import { readPatiently } from "../../../pkg/kube/patientRead.ts";
 import { describeBackup } from "../../../pkg/operatorcontroller/crds/backupRecord.ts";
 import { describeObject } from "../../../pkg/release/identity.ts";
 import type { CrdPolicy } from "../../../pkg/release/plan.ts";
@@ -30,7 +31,6 @@ import type { ReleaseOptions, WaitOptions } from "../cli/options.ts";
 import { withProgress } from "../cli/progress.ts";
 import { confirm, suggestNext, type Terminal } from "../cli/terminal.ts";
 import { writeAndRecord } from "./backup.ts";
-import { readPatiently } from "./rollout.ts";
 
 const NAMES_SHOWN = 5;
 
@@ -237,7 +237,7 @@ async function gone(
   const waiting = withProgress(terminal, `waiting until ClusterExtension ${name} is gone`, async (progress) => {
     for (;;) {
       const isLate = Date.now() - began > timeoutMs;
-      const left = await readPatiently<ClusterExtension>(terminal, client, buildExtensionRef(name), isLate);
+      const left = await readPatiently<ClusterExtension>(client, buildExtensionRef(name), { signal: terminal.signal, isLate });
       if (left !== "later") {
         if (!left || left.metadata.uid !== uid) return undefined;
         if (isLate) return left;

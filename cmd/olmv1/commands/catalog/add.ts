@@ -5,6 +5,7 @@ import { goQuote } from "../../../../pkg/golang/quote.ts";
 import { buildClusterCatalog, formatCatalogName, getCatalogRef } from "../../../../pkg/installer/catalogObject.ts";
 import type { Client } from "../../../../pkg/kube/client.ts";
 import { isAlreadyExists } from "../../../../pkg/kube/errors.ts";
+import { readPatiently } from "../../../../pkg/kube/patientRead.ts";
 import { describeCatalogState, findCatalogFailure, isServed } from "../../../../pkg/rollout/catalogState.ts";
 import { withCluster } from "../../cli/cluster.ts";
 import { EXIT } from "../../cli/errors.ts";
@@ -12,7 +13,6 @@ import type { ClusterOptions } from "../../cli/options.ts";
 import { type Output, print } from "../../cli/output.ts";
 import { withProgress } from "../../cli/progress.ts";
 import { suggestNext, type Terminal } from "../../cli/terminal.ts";
-import { readPatiently } from "../rollout.ts";
 
 /** Options of `olmv1 catalog add`. */
 export interface AddOptions extends ClusterOptions {
@@ -97,7 +97,7 @@ export async function waitUntilServed(
       let now: ClusterCatalog | "later" | undefined;
       do {
         await sleep(POLL_MS, undefined, { signal: terminal.signal });
-        now = await readPatiently<ClusterCatalog>(terminal, client, getCatalogRef(name), Date.now() > deadline);
+        now = await readPatiently<ClusterCatalog>(client, getCatalogRef(name), { signal: terminal.signal, isLate: Date.now() > deadline });
       } while (now === "later");
       if (!now || now.metadata.uid !== created.metadata.uid) return { catalog, because: "it was removed" };
       catalog = now;
