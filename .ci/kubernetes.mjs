@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import { chooseKubernetesVersion, KUBERNETES_VERSIONS } from "../pkg/devcluster/kubernetesVersions.ts";
-import { formatMatrix, isSuccess, replaceMatrix } from "./kubernetesMatrix.mjs";
+import { countRun, formatMatrix, isSuccess, replaceMatrix } from "./kubernetesMatrix.mjs";
 import { countTests, VITEST_PARTS } from "./report.mjs";
 
 const USAGE = `npm run test:kubernetes -- [--conformance] [VERSION…]
@@ -47,11 +47,12 @@ async function testVersion({ minor, release }) {
     // Also selects the folder from which countTests reads.
     process.env.OLMV1_REPORTS = reports;
     process.env.KUBERNETES_VERSION = minor;
-    const conformance = readCounts(await run(["test/conformance/deployed.ts"], "pipe"));
+    const suite = await run(["test/conformance/deployed.ts"], "pipe");
+    const conformance = countRun(readCounts(suite.output), suite.code);
     const result = { release, conformance, date: new Date().toISOString().slice(0, 10) };
     if (values.conformance) return result;
-    await run([join(".ci", "test.mjs"), "--integration", "--all"], "inherit");
-    return { ...result, tests: countTests(VITEST_PARTS) };
+    const { code } = await run([join(".ci", "test.mjs"), "--integration", "--all"], "inherit");
+    return { ...result, tests: countRun(countTests(VITEST_PARTS), code) };
   } finally {
     rmSync(reports, { recursive: true, force: true });
   }
@@ -62,9 +63,13 @@ function readCounts(report) {
   return report.trim() === "" ? { passed: 0, failed: 1, notRun: 0 } : JSON.parse(report).counts;
 }
 
-/** Runs a program of this checkout, and returns its output if `stdout` is "pipe". Its failures are in its report. */
+/**
+ * Runs a program of this checkout. Returns its exit code (null after a signal), and its output if
+ * `stdout` is "pipe".
+ */
 async function run(args, stdout) {
   const child = spawn(process.execPath, args, { cwd: root, stdio: ["inherit", stdout, "inherit"] });
-  const [output] = await Promise.all([child.stdout ? text(child.stdout) : "", new Promise((resolve) => child.once("close", resolve))]);
-  return output;
+  const closed = new Promise((resolve) => child.once("close", resolve));
+  const [output, code] = await Promise.all([child.stdout ? text(child.stdout) : "", closed]);
+  return { output, code };
 }

@@ -15,6 +15,17 @@ const COUNTS = { passed: "passed", failed: "failed", skipped: "skipped", notRun:
  */
 
 /**
+ * Returns the counts of a run. A run that failed without a failed test counts as one failure: an
+ * error outside of a test, or a failed cleanup, is in no report.
+ * @template {{failed: number}} T
+ * @param {T} counts
+ * @param {number | null} code the exit code; null after a signal
+ */
+export function countRun(counts, code) {
+  return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
+}
+
+/**
  * Returns whether everything that ran on this version passed, and something did.
  * @param {VersionResult} result
  */

@@ -1,5 +1,7 @@
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import type { JsonObject, KubeObject, ObjectRef } from "../api/k8s.ts";
+import { getErrorMessage } from "../errors/errors.ts";
+import { isTransient } from "../oci/registry/networkError.ts";
 import { CannotRun } from "./cannotRun.ts";
 import type { CatalogQuery, CatalogReply, ContentReader } from "./catalogContent.ts";
 import type { TableCatalog } from "./catalogTable.ts";
@@ -76,13 +78,21 @@ export class CatalogSteps {
     await this.#parts.objects.expectRejected(this.#toObject(name, spec, {}), message);
   }
 
-  /** Sends a request for the content of a catalog until the response is as expected. */
+  /**
+   * Sends a request for the content of a catalog until the response is as expected, also while
+   * its server starts.
+   */
   async expectContent(name: string, request: CatalogQuery, response: JsonObject): Promise<void> {
     const { names, objects } = this.#parts;
     const expected = names.substitute(response);
     await objects.wait(`the content of catalog ${name} at ${request.path}`, async () => {
-      const reply = await this.#read(name, request);
-      return reply ? findMismatch(expected, reply) : "status.urls.base does not exist";
+      try {
+        const reply = await this.#read(name, request);
+        return reply ? findMismatch(expected, reply) : "status.urls.base does not exist";
+      } catch (err) {
+        if (isTransient(err)) return getErrorMessage(err);
+        throw err;
+      }
     });
   }
 

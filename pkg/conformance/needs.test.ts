@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
 import { KindNotServed } from "../kube/errors.ts";
 import type { ListResult } from "../kube/request.ts";
@@ -99,6 +99,15 @@ test.for<[need: string, missing: string[]]>([
 test("findMissing reports that metrics can only be reached from the cluster", async () => {
   const [reason] = await new ClusterNeeds(new FakeCluster(), new AbortController().signal).findMissing(["metrics remote"]);
   expect(reason).toMatch(/^cannot resolve host\.invalid \(.*\)\. Run the tests in the cluster, as a Job$/);
+});
+
+test("findMissing asks again for a need only when the request failed", async () => {
+  const cluster = new FakeCluster();
+  const list = vi.spyOn(cluster, "list").mockRejectedValueOnce(new Error("etcdserver: leader changed"));
+  const needs = new ClusterNeeds(cluster, new AbortController().signal);
+  await expect(needs.findMissing(["kind v1 Node"])).rejects.toThrow("etcdserver: leader changed");
+  for (let times = 0; times < 2; times++) expect(await needs.findMissing(["kind v1 Node"])).toEqual([]);
+  expect(list).toHaveBeenCalledTimes(2);
 });
 
 test("findMissing rejects an unknown need", async () => {

@@ -11,7 +11,7 @@ const DEFINITIONS: Readonly<Record<string, string>> = {
 
 const CLUSTER_PROXY = { apiVersion: "config.openshift.io/v1", kind: "Proxy", name: "cluster" };
 
-/** Finds out what a cluster has; asks once for each need. */
+/** Finds out what a cluster has; asks for each need until there is an answer. */
 export class ClusterNeeds {
   readonly #client: Pick<Client, "get" | "list" | "raw">;
   readonly #signal: AbortSignal;
@@ -42,9 +42,13 @@ export class ClusterNeeds {
   }
 
   #ask(need: string): Promise<string | undefined> {
-    const known = this.#known.get(need) ?? this.#checkAny(need.split(" | "));
-    this.#known.set(need, known);
-    return known;
+    const known = this.#known.get(need);
+    if (known) return known;
+    const asked = this.#checkAny(need.split(" | "));
+    this.#known.set(need, asked);
+    // A failed request says nothing about the cluster, so the next scenario asks again.
+    asked.catch(() => this.#known.delete(need));
+    return asked;
   }
 
   async #checkAny(needs: readonly string[]): Promise<string | undefined> {

@@ -36,7 +36,7 @@ export interface SuiteOptions {
 }
 
 /** Maximum time to remove the objects of a scenario, in milliseconds. */
-const REMOVAL_MS = 120_000;
+export const REMOVAL_MS = 120_000;
 const SERVICE_ACCOUNT_FIELD = "field ClusterExtension.spec.serviceAccount";
 
 /** Returns a name for a run, which no other run has. */

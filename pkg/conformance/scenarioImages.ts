@@ -46,14 +46,14 @@ export class ScenarioImages {
     return this.#publish(image, { files: parts, labels: { [CONFIG_DIR_LABEL]: "/configs" }, annotations: {} });
   }
 
-  /** Deletes the tags. @returns the references that the registry did not delete, with the reason */
+  /** Deletes the tags. @returns the references that are not deleted, with the reason */
   async remove(signal: AbortSignal): Promise<string[]> {
     const { stores, repository } = this.#repository;
-    const store = await stores.registry(repository);
     const left: string[] = [];
     for (const tag of this.#tags)
-      await store
-        .deleteTag(tag, signal)
+      await stores
+        .registry(repository)
+        .then((store) => store.deleteTag(tag, signal))
         .catch((err: unknown) => void left.push(`${formatReference({ ...repository, tag })}: ${getErrorMessage(err)}`));
     this.#tags.clear();
     return left;

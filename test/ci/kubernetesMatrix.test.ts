@@ -64,6 +64,15 @@ test("replaceMatrix keeps the rows of supported versions that did not run", () =
 });
 
 test.each([
+  ["the program succeeded", counts(2), 0, counts(2)],
+  ["a test failed", counts(2, 3), 1, counts(2, 3)],
+  ["the program failed without a failed test", counts(2), 1, counts(2, 1)],
+  ["a signal ended the program", counts(2), null, counts(2, 1)],
+])("countRun counts the failures when %s", (_, reported, code, expected) => {
+  expect(evaluate(`matrix.countRun(${JSON.stringify(reported)}, ${code})`)).toEqual(expected);
+});
+
+test.each([
   ["everything passed", result("v1.1.0", counts(1), counts(1, 0, 1)), true],
   ["only conformance ran", result("v1.1.0", counts(1)), true],
   ["a scenario failed", result("v1.1.0", counts(1, 1), counts(1)), false],

@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { pathToFileURL } from "node:url";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import { type KubeObject, type ObjectRef, toObjectRef } from "../../pkg/api/k8s.ts";
@@ -89,8 +88,6 @@ export class SuiteCluster implements AsyncDisposable {
       flags: this.#flags,
       env: this.#env,
     });
-    // Scenarios read the content of catalogs over HTTPS now.
-    setDefaultCACertificates([...getCACertificates("default"), this.#deployed.authority]);
   }
 
   /** Runs scenarios on the unchanged servers, and deletes everything that they leave. @param report called with each result */

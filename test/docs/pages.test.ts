@@ -6,6 +6,7 @@ import { API_VERSION, CLUSTER_EXTENSION, ConditionType, PERMISSION_POLICY, Reaso
 import { EVENTS } from "../../pkg/api/events.ts";
 import { isObject } from "../../pkg/golang/members.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
+import { runCli } from "../support/runCli.ts";
 import { commandExamples, commandLineProblem, idleCommandLine, namedCommandProblem } from "./commandLine.ts";
 import { FOREIGN_FIELDS, FOREIGN_FLAGS, FOREIGN_REASONS } from "./foreignNames.ts";
 import { knownFlags, knownMetrics, leadsToField, ownSchemas, productText } from "./knownNames.ts";
@@ -29,6 +30,14 @@ function inCode(judge: (code: string) => readonly string[]): string[] {
 /** Returns every fenced block with its location. */
 function blocks(): { at: string; fence: Fence }[] {
   return WRITTEN.flatMap(({ path, fences }) => fences.map((fence) => ({ at: `${path}:${fence.line}`, fence })));
+}
+
+/** Returns the arguments of every `olmv1` command line in the pages and the help, with its location. */
+function listOwnCommands(): { at: string; args: readonly string[] }[] {
+  const examples = commandExamples().map(({ path, text }) => ({ at: `olmv1 ${path} --help`, script: readScript(text) }));
+  const scripts = [...blocks().map(({ at, fence }) => ({ at, script: readShownScript(fence) })), ...examples];
+  const shown = scripts.flatMap(({ at, script }) => (script?.commands ?? []).map((words) => ({ at, args: olmv1Arguments(words) })));
+  return shown.flatMap(({ at, args }) => (args ? [{ at, args }] : []));
 }
 
 function isBroken({ path }: Page, link: string): boolean {
@@ -73,13 +82,17 @@ describe("the pages", () => {
   });
 
   test("the pages and the help only show valid olmv1 command lines", async () => {
-    const examples = commandExamples().map(({ path, text }) => ({ at: `olmv1 ${path} --help`, script: readScript(text) }));
-    const scripts = [...blocks().map(({ at, fence }) => ({ at, script: readShownScript(fence) })), ...examples];
-    const shown = scripts.flatMap(({ at, script }) => (script?.commands ?? []).map((words) => ({ at, args: olmv1Arguments(words) })));
-    const ours = shown.flatMap(({ at, args }) => (args ? [{ at, args }] : []));
+    const ours = listOwnCommands();
     expect(ours.length).toBeGreaterThan(250);
     const findings = await Promise.all(ours.map(async ({ at, args }) => [at, args.join(" "), await commandLineProblem(args)] as const));
     expect(findings.filter(([, , problem]) => problem !== undefined)).toEqual([]);
+  });
+
+  test("the pages and the help only show conformance scenarios, groups and profiles that exist", async () => {
+    const ours = listOwnCommands().filter(({ args: [command] }) => command === "conformance");
+    expect(ours.length).toBeGreaterThan(5);
+    const findings = await Promise.all(ours.map(async ({ at, args }) => [at, (await runCli([...args, "--list"])).err] as const));
+    expect(findings.filter(([, problem]) => problem !== "")).toEqual([]);
   });
 
   test("the pages only mention existing commands, options and flags", () => {

@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { pathToFileURL } from "node:url";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
 import type { KubeObject } from "../../pkg/api/k8s.ts";
@@ -32,8 +33,6 @@ export interface DeployedServersOptions {
  * of one Pod. After the deletion of this Pod, it restarts in the name of another one, like a replica that takes over.
  */
 export class DeployedServers implements AsyncDisposable {
-  /** The certificate authority of the servers, as PEM. */
-  readonly authority: string;
   readonly #options: DeployedServersOptions;
   readonly #pods: Informer;
   readonly #stop = new AbortController();
@@ -42,8 +41,7 @@ export class DeployedServers implements AsyncDisposable {
   readonly #restarts = new Map<string, Promise<void>>();
   readonly #failures: unknown[] = [];
 
-  private constructor(options: DeployedServersOptions, authority: string) {
-    this.authority = authority;
+  private constructor(options: DeployedServersOptions) {
     this.#options = options;
     const log = createLogger({ component: "deployed-servers", level: "silent" });
     this.#pods = new Informer(
@@ -56,7 +54,11 @@ export class DeployedServers implements AsyncDisposable {
     this.#running = this.#pods.run(this.#stop.signal);
   }
 
-  /** Restarts the servers with leader election and metrics over HTTPS, and creates their Deployments and Services. */
+  /**
+   * Restarts the servers with leader election, and with content and metrics over HTTPS. Creates
+   * their Deployments and Services. From then on, this process trusts the servers, so that
+   * scenarios can read the content of catalogs.
+   */
   static async start(options: DeployedServersOptions): Promise<DeployedServers> {
     const { client, installation, workDir, flags } = options;
     const { cert, key } = await serverCertificate("localhost", "127.0.0.1");
@@ -64,6 +66,7 @@ export class DeployedServers implements AsyncDisposable {
     await mkdir(authorities);
     const [certFile, keyFile] = [join(authorities, "localhost.crt"), join(workDir, "localhost.key")];
     await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)]);
+    setDefaultCACertificates([...getCACertificates("default"), cert]);
     const ports = await findFreePorts(SERVERS.length);
     for (const [at, server] of SERVERS.entries()) {
       const metrics = ["--tls-cert", certFile, "--tls-key", keyFile, "--metrics-bind-address", `127.0.0.1:${ports[at]}`];
@@ -75,7 +78,7 @@ export class DeployedServers implements AsyncDisposable {
     }
     for (const server of ["operator-controller", "permission-manager"] as const) flags[server].push("--catalogd-cas-dir", authorities);
     await installation.restart("permission-manager");
-    const deployed = new DeployedServers(options, cert);
+    const deployed = new DeployedServers(options);
     await eventually(async () => {
       await deployed.settled();
       for (const server of SERVERS) if (options.env[server]["POD_NAME"] === undefined) throw new Error(`${server} has no Pod`);

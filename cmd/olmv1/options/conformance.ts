@@ -22,7 +22,7 @@ Scenarios of group availability restart the servers, after all others.
 Examples:
   olmv1 conformance --embedded
   olmv1 conformance --registry registry.example.com/scratch/conformance --junit conformance.xml
-  olmv1 conformance --registry registry.example.com/scratch/conformance --scenario successor --keep
+  olmv1 conformance --registry registry.example.com/scratch/conformance --scenario replaces --keep
   olmv1 conformance --list
 
 Exit codes:
