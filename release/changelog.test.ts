@@ -35,8 +35,12 @@ test.for([
 });
 
 test("parseTag throws when the tag is not the version of package.json", () => {
-  expect(parseTag("v1.0.0", "1.0.0")).toBe("1.0.0");
-  for (const tag of ["1.0.0", "v1.0.1", "v1.0.0-rc.1"]) expect(() => parseTag(tag, "1.0.0")).toThrow(`tag ${tag} is not v1.0.0`);
+  expect(parseTag("v1.0.0", "1.0.0", "1.0.0")).toBe("1.0.0");
+  for (const tag of ["1.0.0", "v1.0.1", "v1.0.0-rc.1"]) expect(() => parseTag(tag, "1.0.0", "1.0.0")).toThrow(`tag ${tag} is not v1.0.0`);
+});
+
+test("parseTag throws when package-lock.json has another version than package.json", () => {
+  expect(() => parseTag("v1.0.0", "1.0.0", "0.1.0")).toThrow("tag v1.0.0 is not v0.1.0, the version of package-lock.json");
 });
 
 test("getImage throws when the digest is not a digest", () => {

@@ -25,7 +25,7 @@ Checks:
   audit          run npm audit, and fail for each advisory of a shipped package without an exception in release/audit-exceptions.yaml; needs a
                  registry with advisories
   check          build all parts of a release that this machine can build, and check them
-  tag TAG        check that TAG, such as v1.0.0, is the version of package.json and has a dated section in CHANGELOG.md
+  tag TAG        check that TAG, such as v1.0.0, is the version of package.json and package-lock.json, and has a dated section in CHANGELOG.md
 
 Parts of a release, from the build in dist:
   artifacts      package for npm, Helm chart, manifests, completions, bills of materials, release notes
@@ -112,7 +112,7 @@ async function checkRelease(): Promise<number> {
 }
 
 function checkTag(tag: string): number {
-  const version = parseTag(tag, readVersion());
+  const version = parseTag(tag, readVersion(), readLockfile("package-lock.json").packages[""]?.version);
   if (findReleaseDay(readFileSync(join(ROOT, "CHANGELOG.md"), "utf8"), version) !== undefined) return 0;
   console.error(`CHANGELOG.md has no section "## ${version} (year-month-day)". Set the day of the release`);
   return 1;

@@ -22,10 +22,15 @@ export function readVersion(): string {
 /**
  * Returns the version that a tag of git names.
  * @param tag such as "v1.2.0"
- * @throws Error if package.json has another version.
+ * @param locked version of package-lock.json, which the bills of materials contain
+ * @throws Error if package.json or package-lock.json has another version.
  */
-export function parseTag(tag: string, version: string): string {
+export function parseTag(tag: string, version: string, locked: string | undefined): string {
   if (tag !== `v${version}`) throw new Error(`tag ${tag} is not v${version}, the version of package.json. Change one of them`);
+  if (locked !== version)
+    throw new Error(
+      `tag ${tag} is not v${locked}, the version of package-lock.json, which the bills of materials contain. Run npm install --package-lock-only`,
+    );
   return version;
 }
 

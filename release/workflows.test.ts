@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -56,6 +57,42 @@ test.for(WORKFLOWS)("%s uses the browser of GitHub's runners for tests, and inst
     if (tests >= 0) expect(runs.slice(0, tests)).toContain("command -v chromium");
   }
 });
+
+test.for(FILES)(
+  "%s caches control planes by their sources and by the release of Go, because only builds by the same release are used",
+  (file) => {
+    const { jobs, runs } = parseYaml(readText(file)) as { jobs?: Record<string, Job>; runs?: Job };
+    for (const { steps } of [...Object.values(jobs ?? {}), ...(runs ? [runs] : [])]) {
+      const cache = steps.findIndex((step) => String(step.with?.["path"]).startsWith("~/.cache/olmv1"));
+      if (cache < 0) continue;
+      const before = steps.slice(0, cache);
+      expect(before.find(({ id }) => id === "go")?.uses).toMatch(/^actions\/setup-go@/);
+      for (const key of [...listInputs(steps.slice(cache), "key"), ...listInputs(steps.slice(cache), "restore-keys")]) {
+        expect(key).toContain("-${{ steps.go.outputs.go-version }}-");
+        expect(key).toMatch(/\$\{\{ (?:steps\.sources\.outputs\.hash|hashFiles\('pkg\/devcluster\/controlplane\/\*\*'\)) \}\}/);
+      }
+    }
+  },
+);
+
+test.skipIf(spawnSync("shasum", ["--version"]).status !== 0)(
+  "try-bundle computes the hash of the sources of the control plane",
+  async () => {
+    const file = ".github/actions/try-bundle/action.yml";
+    const { runs } = parseYaml(readText(file)) as { runs: Job };
+    const run = runs.steps.find(({ id }) => id === "sources")?.run ?? "";
+    const folder = await mkdtemp(join(tmpdir(), "olmv1-action-"));
+    try {
+      const output = join(folder, "output");
+      const env = { ...process.env, GITHUB_ACTION_PATH: join(ROOT, file, ".."), GITHUB_OUTPUT: output };
+      await promisify(execFile)("bash", ["-e", "-c", run], { cwd: folder, env });
+      const nothing = createHash("sha256").digest("hex");
+      expect(await readFile(output, "utf8")).toMatch(new RegExp(`^hash=(?!${nothing})[0-9a-f]{64}\n$`));
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+);
 
 test("the dependency review checks all packages, and accepts the same licenses as the check of the lockfile", () => {
   const [, list = ""] = /allow-licenses: (.*)$/m.exec(readText(".github/workflows/dependency-review.yaml")) ?? [];

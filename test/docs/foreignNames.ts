@@ -1,6 +1,6 @@
 /** Flags of other programs that pages mention: kubectl, oc, Helm, npm; skopeo, cosign; curl; node; oauth2-proxy; and our scripts. */
 export const FOREIGN_FLAGS: readonly string[] = [
-  "--cascade --types --filter-by-os --take-ownership --global",
+  "--cascade --types --filter-by-os --take-ownership --global --no-git-tag-version --package-lock-only",
   "--preserve-digests --new-bundle-format --use-signing-config --registry-referrers-mode --recursive",
   "--connect-to --compressed",
   "--heap-growing-percent --memory-saver-mode --max-semi-space-size",

@@ -18,6 +18,7 @@ const FILES = [
 
 interface Role {
   readonly kind: string;
+  readonly metadata: { readonly namespace?: string };
   readonly rules?: readonly { readonly resources?: readonly string[] }[];
 }
 
@@ -38,4 +39,10 @@ test("security.md lists every resource that a role of the servers contains", () 
   expect(granted.length).toBeGreaterThan(40);
   const missing = granted.flatMap(([resource = "", part]) => [toKind(resource), ...(part === undefined ? [] : [toKind(part)])]);
   expect([...new Set(missing)].filter((word) => !words.has(word))).toEqual([]);
+});
+
+test("the servers write Events only in their namespace and in default", () => {
+  const roles = FILES.flatMap((file) => parseYamlDocuments(readFileSync(join(ROOT, file), "utf8")) as Role[]);
+  const recording = roles.filter(({ rules = [] }) => rules.some(({ resources = [] }) => resources.includes("events")));
+  expect(new Set(recording.map(({ metadata }) => metadata.namespace))).toEqual(new Set(["olmv1-system", "default"]));
 });

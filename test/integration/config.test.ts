@@ -106,8 +106,8 @@ describeWithCluster("config", (cluster) => {
   beforeAll(async () => {
     await cluster.installCrds();
     await apply(cluster, { apiVersion: "v1", kind: "Namespace", metadata: { name: "openshift-config" } });
-    for (const object of readFiles("namespace/namespace.yaml", "rbac/operator-controller.yaml", "rbac/catalogd.yaml", "rbac/metrics.yaml"))
-      await apply(cluster, object);
+    const roles = ["operator-controller", "catalogd", "metrics", "permission-manager"].map((name) => `rbac/${name}.yaml`);
+    for (const object of readFiles("namespace/namespace.yaml", ...roles)) await apply(cluster, object);
   });
 
   test.for(FOLDERS.filter((folder) => folder !== MUTATING || !isOlderThan(36, folder)))(
@@ -632,6 +632,8 @@ describeWithCluster("config", (cluster) => {
       { user: CATALOGD, verb: "update", what: "secrets in olmv1-system named other", allowed: false },
       { user: CATALOGD, verb: "create", what: "secrets in olmv1-system", allowed: false },
       { user: CATALOGD, verb: "create", what: "events in olmv1-system", allowed: true },
+      { user: PERMISSION_MANAGER, verb: "create", what: "events in default", allowed: true },
+      { user: PERMISSION_MANAGER, verb: "create", what: "events in olmv1-system", allowed: false },
     ])("$user may $verb $what: $allowed", async ({ user, verb, what, allowed }) => {
       const [, resource = "", group = "", subresource = "", namespace = "", name = ""] =
         /^([^./ ]+)(?:\.([^/ ]+))?(?:\/(\S+))?(?: in (\S+))?(?: named (\S+))?$/.exec(what) ?? [];

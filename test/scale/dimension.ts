@@ -12,6 +12,7 @@ export interface Cost {
   readonly seconds: number;
   /** Of each program until it was idle again. */
   readonly cpuSeconds: Readonly<Record<string, number>>;
+  /** Maximum memory of each program since its start, including the preparation. */
   readonly peakBytes: Readonly<Record<string, number>>;
   /** Memory when idle. */
   readonly restBytes: Readonly<Record<string, number>>;
@@ -42,7 +43,7 @@ const QUIET_MS = 900_000;
 /** Time until idle threads end and V8 returns unused memory. */
 const REST_MS = 60_000;
 
-/** Runs `work` with new programs on a new control plane and measures them. @param prepare work that is not measured */
+/** Runs `work` with new programs on a new control plane and measures them. @param prepare work that only counts for peak memory */
 export async function measureWork<T>(
   context: ScaleContext,
   prepare: (cluster: BenchCluster, world: World) => Promise<T>,

@@ -62,8 +62,8 @@ export interface ResolutionOptions extends ClusterOptions {
 export const RESOLUTION_SOURCES_HELP = `
 Without --catalog-dir, the command pulls the images of the selected ClusterCatalogs with your
 registry credentials. With --catalog-dir, it needs a cluster only if you name an extension.
-Required permissions: list ClusterCatalogs and ClusterExtensions; get the ClusterExtension and
-ClusterVersion "version".
+Required permissions: list ClusterCatalogs and ClusterExtensions; list and watch
+CustomResourceDefinitions; get the ClusterExtension and ClusterVersion "version".
 
 Checks dependencies as operator-controller does. Without a cluster, a missing dependency does not
 exclude a bundle: the command only lists the dependency and a bundle that provides it. To check

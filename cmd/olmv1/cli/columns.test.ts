@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { measureWidth, truncateColumns, wrapText } from "./columns.ts";
 
 test.for([
@@ -33,6 +33,39 @@ test("wrapText keeps all words, and only a line with a single long word exceeds 
       for (const line of lines) expect(line.includes(" ") && line.length > width).toBe(false);
     }),
   );
+});
+
+test("wrapText breaks a line only before the word that exceeds the width when words have letters of any width", () => {
+  const letters = fc.constantFrom("a", "1", "é", "e\u0301", "日", "한", "ｶﾞ", "👍🏻", "👩‍👩‍👧");
+  const words = fc.array(fc.string({ unit: letters, maxLength: 8 }), { minLength: 1, maxLength: 20 });
+  fc.assert(
+    fc.property(words, fc.integer({ min: 20, max: 40 }), (parts, width) => {
+      expect(wrapText(parts.join(" "), width)).toEqual(wrapSlowly(parts, width));
+    }),
+  );
+});
+
+/** Wraps words like `wrapText`, but measures whole lines. */
+function wrapSlowly(words: readonly string[], width: number): string[] {
+  const lines: string[] = [];
+  let now = "";
+  for (const word of words) {
+    const longer = now === "" ? word : `${now} ${word}`;
+    if (now !== "" && measureWidth(longer) > width) {
+      lines.push(now);
+      now = word;
+    } else now = longer;
+  }
+  return [...lines, now.trimEnd()];
+}
+
+test("wrapText measures each word once when the output is a pipe", () => {
+  const text = "é ".repeat(1_000).trimEnd();
+  using segment = vi.spyOn(Intl.Segmenter.prototype, "segment");
+  expect(wrapText(text, Number.POSITIVE_INFINITY)).toEqual([text]);
+  const measured = segment.mock.calls.reduce((sum, [part]) => sum + part.length, 0);
+  expect(measured).toBeGreaterThan(0);
+  expect(measured).toBeLessThanOrEqual(text.length);
 });
 
 test.for([

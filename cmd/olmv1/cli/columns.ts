@@ -29,12 +29,15 @@ export function wrapText(text: string, width: number, indent = ""): string[] {
   return text.split("\n").flatMap((line) => {
     const lines: string[] = [];
     let now = "";
+    // The width of `now`. Each word is measured once, because a line without a limit can be a message of 32 KiB.
+    let nowWidth = 0;
     for (const word of line.split(" ")) {
-      const longer = now === "" ? word : `${now} ${word}`;
-      if (now !== "" && measureWidth(longer) > room) {
-        lines.push(indent + now);
-        now = word;
-      } else now = longer;
+      const wordWidth = measureWidth(word);
+      const longerWidth = nowWidth + 1 + wordWidth;
+      if (now === "" || longerWidth > room) {
+        if (now !== "") lines.push(indent + now);
+        [now, nowWidth] = [word, wordWidth];
+      } else [now, nowWidth] = [`${now} ${word}`, longerWidth];
     }
     return [...lines, (indent + now).trimEnd()];
   });

@@ -19,6 +19,7 @@ import {
   describeNamespace,
   describePin,
   describeSource,
+  describeUninstallPolicy,
   findDeprecation,
 } from "../../../pkg/rollout/extensionSummary.ts";
 import { readExtension } from "../../../pkg/rollout/extensions.ts";
@@ -88,7 +89,7 @@ function summary(screen: Screen, described: ExtensionDescription, now: number): 
     ["Approval", spec.approval === "Manual" ? `Manual: approve a change with olmv1 approve ${metadata.name}` : undefined],
     ["Pinned", describePin(extension)],
     ["Drift", describeDrift(described, now)],
-    ["Uninstall", `crdPolicy ${spec.uninstall?.crdPolicy ?? "DeleteIfUnused"}`],
+    ["Uninstall", `crdPolicy ${describeUninstallPolicy(extension)}`],
     ["Age", formatAge(metadata.creationTimestamp, now)],
   ];
   return rows.flatMap(([label, text]) => (text === undefined ? [] : field(screen, label, text)));

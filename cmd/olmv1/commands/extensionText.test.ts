@@ -185,6 +185,13 @@ test("describeText says that the first bundle determines the namespace when the 
   expect(describeText(SCREENS[1]!, described, NOW)).toContain("Namespace:   none yet; the first installed bundle determines it\n");
 });
 
+test("describeText says that an uninstall deletes all custom resources when another OLM wrote the status", () => {
+  const [extension] = structuredClone(EXTENSIONS);
+  const conditions = extension!.status!.conditions!.filter(({ type }) => type !== "Ready");
+  const described = { extension: { ...extension!, status: { conditions } }, ...STATES["argocd"]! };
+  expect(describeText(SCREENS[1]!, described, NOW)).toContain("Uninstall:   crdPolicy Delete: this OLM deletes them with all custom");
+});
+
 /** An extension with a plan of three bundles, and the other extensions of the cluster. */
 function createPlanned(): { crew: ClusterExtension; others: ClusterExtension[] } {
   const [example] = structuredClone(EXTENSIONS);

@@ -21,11 +21,15 @@ import type { UninstallOptions } from "../commands/uninstall.ts";
 import type { UpgradeOptions } from "../commands/upgrade.ts";
 
 const INSTALL_HELP = `
-Creates these objects if they do not exist: the namespace, the ClusterExtension and, with
---create-service-account, a ServiceAccount with only the permissions that the bundle needs. All created
-objects except the ClusterExtension have label olm.operatorframework.io/created-for, so olmv1 uninstall
-can remove them. To change an existing extension, use olmv1 upgrade. Upgrades within --version are
+Creates the ClusterExtension if it does not exist. With --create-service-account, also creates the
+namespace, and a ServiceAccount with only the permissions that the bundle needs. With neither this
+option nor --service-account, permission-manager creates them. All objects that the command creates,
+except the ClusterExtension, have label olm.operatorframework.io/created-for, so olmv1 uninstall can
+remove them. To change an existing extension, use olmv1 upgrade. Upgrades within --version are
 automatic, unless they need more permissions.
+
+Required permissions: get, list, create and patch ClusterExtensions; list ClusterCatalogs; with
+--create-service-account, create and patch the namespace, ServiceAccount, roles and bindings.
 
 Examples:
   olmv1 install argocd-operator --create-service-account
