@@ -102,7 +102,7 @@ export class Uninstaller {
    * Runs the stages until one of them must wait.
    * @param recorded every object that a release may have created.
    * @param onConversionDropped called for each conversion webhook that is removed from a definition.
-   * @throws WaitingError ConversionNeeded before anything is removed, see `requireConversions`.
+   * @throws WaitingError ConversionNeeded before anything is removed, see `checkConversions`.
    * @throws RetryableError Retrying with every rejected request of the failed stage. Later stages do not run.
    */
   async run(recorded: readonly LeftObject[], onConversionDropped: (text: string) => void = () => undefined): Promise<UninstallProgress> {
