@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import { systemClock } from "../async/clock.ts";
+import { waitForAbort } from "../async/concurrency.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
 import { LeadershipLost } from "../controller/leaderElection.ts";
@@ -188,10 +189,7 @@ export class CatalogController {
     this.#leader.forget();
     this.#term = term;
     this.#enqueueAll();
-    await new Promise<void>((resolve) => {
-      if (term.aborted) resolve();
-      else term.addEventListener("abort", () => resolve(), { once: true });
-    });
+    await waitForAbort(term);
     await Promise.allSettled(this.#leading);
     await this.#images.clear();
     this.#leader.forget();
