@@ -18,6 +18,18 @@ interface SourceAccess {
 }
 
 /**
+ * Parses JSON with JSON.parse; undefined if it is invalid. The error is not reported, because its
+ * message would quote the text.
+ */
+export function tryParseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
  * Returns `value`, parsed from the JSON `text`, with the original text of the number in property olm.maxOpenShiftVersion. All other numbers stay as
  * parsed. Parses the document again only if it has such a number.
  */

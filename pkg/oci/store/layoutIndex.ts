@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { tryParseJson } from "../../golang/json.ts";
 import { formatList } from "../../text/lists.ts";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import { DescriptorShape, MediaType } from "../manifest.ts";
@@ -23,7 +24,7 @@ export type LayoutEntry = z.output<typeof Entry>;
  * @see https://github.com/opencontainers/image-spec/blob/main/image-layout.md#indexjson-file
  */
 export function parseLayoutIndex(text: string): LayoutEntry[] {
-  const parsed = IndexFile.safeParse(parseJson(text));
+  const parsed = IndexFile.safeParse(tryParseJson(text));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new ImageContentError(
@@ -49,12 +50,4 @@ export function getEntryName({ annotations }: LayoutEntry): string | undefined {
 export function formatAvailableNames(entries: readonly LayoutEntry[]): string {
   const names = [...new Set(entries.flatMap((entry) => getEntryName(entry) ?? []))];
   return names.length === 0 ? "" : `; available: ${formatList(names, { max: NAMES_TOLD })}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
