@@ -1,3 +1,4 @@
+import { compareUtf8 } from "../text/compare.ts";
 import { findMember, foldKey, isObject } from "./members.ts";
 
 /** The property with a number that is kept as text, because 4.10 and 4.1 are different versions. */
@@ -149,7 +150,7 @@ function encodeObject(object: object, format: JsonFormat, emit: Emit): void {
   if (token !== undefined) return emit(token);
   const members = object as Readonly<Record<string, unknown>>;
   const keys = Object.keys(members);
-  if (format.sortKeys) keys.sort(keys.some((key) => BEYOND_BMP.test(key)) ? compareBytes : undefined);
+  if (format.sortKeys) keys.sort(keys.some((key) => BEYOND_BMP.test(key)) ? compareUtf8 : undefined);
   let before = "{";
   for (const key of keys) {
     const member = members[key];
@@ -161,10 +162,6 @@ function encodeObject(object: object, format: JsonFormat, emit: Emit): void {
     before = ",";
   }
   emit(before === "{" ? "{}" : "}");
-}
-
-function compareBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 function goNumber(value: number): string {

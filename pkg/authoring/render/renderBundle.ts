@@ -6,6 +6,7 @@ import { formatWrongKind } from "../../fbc/wrongKind.ts";
 import { encodeGoJson } from "../../golang/json.ts";
 import { findMember, getObjectAt, getObjectMembers, getTextMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { compareUtf8 } from "../../text/compare.ts";
 import { formatList } from "../../text/lists.ts";
 import { truncateExcerpt } from "../../text/truncate.ts";
 import { type BundleObjects, findBundleFolders, parseAnnotatedProperties, readBundleMetadata, readBundleObjects } from "./bundleObjects.ts";
@@ -197,9 +198,7 @@ function objectProperties({ objects }: BundleObjects): Property[] {
 function sortProperties(properties: readonly Property[]): Property[] {
   const keyed = properties.map((property) => ({ property, key: Buffer.from(getSortKey(property)) }));
   const distinct = [...new Map(keyed.map((item) => [`${item.property.type} ${item.key.toString()}`, item])).values()];
-  const compared = distinct.sort(
-    (a, b) => Buffer.compare(Buffer.from(a.property.type), Buffer.from(b.property.type)) || Buffer.compare(a.key, b.key),
-  );
+  const compared = distinct.sort((a, b) => compareUtf8(a.property.type, b.property.type) || Buffer.compare(a.key, b.key));
   return compared.map(({ property }) => property);
 }
 
