@@ -9,6 +9,7 @@ import { compileSelector } from "../resolve/labelSelector.ts";
 import { formatCount, formatList } from "../text/lists.ts";
 import { type ClusterSnapshot, type DoctorFinding, reportOn } from "./clusterSnapshot.ts";
 import { readManagedMode } from "./programs.ts";
+import { getPartValue } from "./snapshotPart.ts";
 
 /** Maximum number of objects listed in a message. */
 const NAMED_MAX = 3;
@@ -23,7 +24,7 @@ export function checkPermissions(facts: ClusterSnapshot): DoctorFinding[] {
     const context: Context = {
       extensions: new Map(all.map((one) => [one.metadata.name, one])),
       managed: new Map(managed.map((one) => [one.metadata.name, one])),
-      catalogs: "value" in catalogs ? catalogs.value : undefined,
+      catalogs: getPartValue(catalogs),
       isModeKnown: mode !== undefined,
       namespace,
     };

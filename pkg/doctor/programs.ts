@@ -5,6 +5,7 @@ import { assessCertificates } from "../certificates/rotation.ts";
 import { getServingSecretName, listCertificateHostNames, parseServingSecret } from "../certificates/servingCertificate.ts";
 import { findLeader, type Lease } from "../controller/lease.ts";
 import { type ClusterSnapshot, type DoctorFinding, type ProgramName, type ProgramSnapshot, reportOn } from "./clusterSnapshot.ts";
+import { getPartValue } from "./snapshotPart.ts";
 
 const MANAGED_FLAG = "--managed-permissions=";
 
@@ -16,7 +17,7 @@ interface Deployment {
 
 /** Returns a server's Deployment; undefined if it does not exist or the user may not read it. */
 function getDeployment({ deployment }: ProgramSnapshot): Deployment | undefined {
-  return "value" in deployment ? (deployment.value as Deployment | undefined) : undefined;
+  return getPartValue(deployment) as Deployment | undefined;
 }
 
 /** The value of the operator-controller flag --managed-permissions; undefined if its Deployment does not exist or you may not read it. */
