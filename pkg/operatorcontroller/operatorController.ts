@@ -299,10 +299,10 @@ export class OperatorController {
 
   /** Records an Event once for each generation of an extension whose ServiceAccount has no effect. */
   #reportIgnoredAccount(extension: Readonly<ClusterExtension>): void {
-    const remembered = this.#memory.of(extension);
+    const entry = this.#memory.of(extension);
     const { generation = 0 } = extension.metadata;
-    if (!this.#managed.ignoresAccount(extension) || remembered.reportedAccountAt === generation) return;
-    remembered.reportedAccountAt = generation;
+    if (!this.#managed.ignoresAccount(extension) || entry.reportedAccountAt === generation) return;
+    entry.reportedAccountAt = generation;
     const message = `spec.serviceAccount ${goQuote(extension.spec.serviceAccount?.name ?? "")} has no effect: permission-manager grants the permissions of all extensions`;
     this.#events.record(extension, "Warning", "ServiceAccountIgnored", message);
   }

@@ -149,22 +149,22 @@ export class ExtensionCache {
    * garbage collector is deleting the releases, possibly before the controller knows that the extension was deleted.
    */
   record(extension: Readonly<ClusterExtension>, releases: readonly ReleaseRecord[], { keep = false }: { keep?: boolean } = {}): void {
-    const remembered = this.of(extension);
+    const entry = this.of(extension);
     const newest = Math.max(0, ...releases.map(({ version }) => version));
-    const isNewestGone = newest < remembered.newestRecorded;
-    remembered.newestRecorded = Math.max(remembered.newestRecorded, newest);
+    const isNewestGone = newest < entry.newestRecorded;
+    entry.newestRecorded = Math.max(entry.newestRecorded, newest);
     const refs = releases.flatMap(({ objects, left = [] }): LeftObject[] => [
       ...left,
       ...[...objects, ...listCertificateSecrets(objects)].map(toObjectRef),
     ]);
-    const all = keep || isNewestGone ? [...remembered.recorded, ...refs] : refs;
-    remembered.recorded = [...new Map(all.map((ref) => [getObjectKey(ref), ref])).values()];
+    const all = keep || isNewestGone ? [...entry.recorded, ...refs] : refs;
+    entry.recorded = [...new Map(all.map((ref) => [getObjectKey(ref), ref])).values()];
   }
 
   /** Adds objects to the recorded ones. Recorded objects do not change. */
   recordMore(extension: Readonly<ClusterExtension>, objects: readonly LeftObject[]): void {
-    const remembered = this.of(extension);
-    remembered.recorded = [...new Map([...objects, ...remembered.recorded].map((ref) => [getObjectKey(ref), ref])).values()];
+    const entry = this.of(extension);
+    entry.recorded = [...new Map([...objects, ...entry.recorded].map((ref) => [getObjectKey(ref), ref])).values()];
   }
 
   /**
@@ -175,12 +175,12 @@ export class ExtensionCache {
    * @returns the delay in milliseconds until the check.
    */
   awaitDeletion(extension: Readonly<ClusterExtension>, objects: readonly string[], now: number): number {
-    const remembered = this.of(extension);
+    const entry = this.of(extension);
     const found = new Set(objects);
-    const before = remembered.awaited;
+    const before = entry.awaited;
     const isSame = before !== undefined && [...before.objects].every((one) => found.has(one));
     const since = isSame ? Math.min(before.since, now) : now;
-    remembered.awaited = { objects: found, since };
+    entry.awaited = { objects: found, since };
     return Math.min(FIRST_DELETION_CHECK_MS + now - since, LONGEST_DELETION_CHECK_MS);
   }
 
