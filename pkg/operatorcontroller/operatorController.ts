@@ -301,8 +301,8 @@ export class OperatorController {
   #reportIgnoredAccount(extension: Readonly<ClusterExtension>): void {
     const entry = this.#memory.of(extension);
     const { generation = 0 } = extension.metadata;
-    if (!this.#managed.ignoresAccount(extension) || entry.reportedAccountAt === generation) return;
-    entry.reportedAccountAt = generation;
+    if (!this.#managed.ignoresAccount(extension) || entry.reported.accountAt === generation) return;
+    entry.reported.accountAt = generation;
     const message = `spec.serviceAccount ${goQuote(extension.spec.serviceAccount?.name ?? "")} has no effect: permission-manager grants the permissions of all extensions`;
     this.#events.record(extension, "Warning", "ServiceAccountIgnored", message);
   }

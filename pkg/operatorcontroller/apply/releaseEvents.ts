@@ -46,8 +46,8 @@ export class ReleaseEvents {
     const texts = formatApiWarnings(warnings, bundle);
     const entry = this.#memory.of(this.#extension);
     const reported = JSON.stringify([inputDigest ?? "", remarks, texts]);
-    if (entry.reportedPreflight === reported) return;
-    entry.reportedPreflight = reported;
+    if (entry.reported.preflight === reported) return;
+    entry.reported.preflight = reported;
     for (const remark of remarks) this.record("Normal", "CrdUpgradeSafety", remark);
     for (const text of texts) this.record("Warning", "ApiWarning", text);
   }
@@ -67,8 +67,8 @@ export class ReleaseEvents {
   /** Records that an approved plan is applied, once for the same plan even if it is retried after a failure. */
   approved(bundle: string, digest: string): void {
     const entry = this.#memory.of(this.#extension);
-    if (entry.reportedApproval === digest) return;
-    entry.reportedApproval = digest;
+    if (entry.reported.approval === digest) return;
+    entry.reported.approval = digest;
     this.record("Normal", "Approved", `applying the approved plan for bundle "${bundle}": ${digest}`);
   }
 

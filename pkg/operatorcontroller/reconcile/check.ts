@@ -92,13 +92,13 @@ export function checkBundle({ events, memory }: Pick<Services, "events" | "memor
       const phase: Unpacked = { ...unpacked, flaws };
       const entry = memory.of(extension);
       if (flaws.length === 0) {
-        delete entry.reportedFlaws;
+        delete entry.reported.flaws;
         return Promise.resolve(phase);
       }
       const warning = `bundle ${goQuote(bundle.name)} has mistakes that its author must fix: ${flaws.join("; ")}`;
       report.problems.push(newProblem("BundleWarning", { message: warning }));
-      if (entry.reportedFlaws !== warning) events.record(extension, "Warning", "BundleWarning", warning);
-      entry.reportedFlaws = warning;
+      if (entry.reported.flaws !== warning) events.record(extension, "Warning", "BundleWarning", warning);
+      entry.reported.flaws = warning;
       return Promise.resolve(phase);
     },
   };
@@ -208,7 +208,7 @@ export function checkRequirements({
         return phase;
       }
       if (!requirements || unmet.length === 0) {
-        delete entry.reportedRequirements;
+        delete entry.reported.requirements;
         return phase;
       }
       const isOver = async (): Promise<boolean> => formatUnmet(await listUnmet(requirements, apis)) !== missing;
@@ -221,8 +221,8 @@ export function checkRequirements({
       }
       const warning = `bundle ${goQuote(bundle.name)} may not work: the cluster does not meet its requirements: ${missing}`;
       report.problems.push(newProblem("RequirementsNotMet", { severity: "Warning", message: warning, details: unmet.slice(0, MAX_UNMET) }));
-      if (entry.reportedRequirements !== warning) events.record(extension, "Warning", "RequirementsNotMet", warning);
-      entry.reportedRequirements = warning;
+      if (entry.reported.requirements !== warning) events.record(extension, "Warning", "RequirementsNotMet", warning);
+      entry.reported.requirements = warning;
       report.awaits = combineUnblockChecks(report.awaits, isOver);
       return phase;
     },

@@ -61,8 +61,8 @@ export function pinInstalledImage({ events, memory }: Pick<Services, "events" | 
       const entry = memory.of(extension);
       const isNew = installed === undefined || !isSameBundle(bundle, installed);
       const choice = JSON.stringify([changed ?? "", isNew ? cautions : []]);
-      if (entry.reportedChoice === choice) return Promise.resolve(next);
-      entry.reportedChoice = choice;
+      if (entry.reported.choice === choice) return Promise.resolve(next);
+      entry.reported.choice = choice;
       if (changed !== undefined) events.record(extension, "Warning", "BundleContentChanged", changed);
       if (isNew) for (const caution of cautions) events.record(extension, "Warning", "UpgradeConstraintOverridden", caution);
       return Promise.resolve(next);

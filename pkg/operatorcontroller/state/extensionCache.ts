@@ -51,6 +51,22 @@ interface CachedDrift {
   readonly object: ProblemObject;
 }
 
+/** What Events reported last, so that the same is not reported again. */
+interface LastReported {
+  /** The preflight result, with its input. */
+  preflight?: string;
+  /** Image change and ignored constraints of the choice. */
+  choice?: string;
+  /** Digest of the approved plan. */
+  approval?: string;
+  /** Unmet requirements of the bundle. */
+  requirements?: string;
+  /** Mistakes of the bundle. */
+  flaws?: string;
+  /** Generation whose ServiceAccount has no effect. */
+  accountAt?: number;
+}
+
 /** State of one extension between reconciles. In memory only; safe to lose on restart. */
 export interface ExtensionCacheEntry {
   readonly uid: string;
@@ -67,20 +83,11 @@ export interface ExtensionCacheEntry {
    * Warn.
    */
   permissions?: { checkedAt: number; lacking: Problem | undefined };
-  /** The last reported preflight result, with its input. */
-  reportedPreflight?: string;
+  readonly reported: LastReported;
   /** Whether a catalog was unavailable in the last reconcile that resolved a bundle. */
   hasUnavailableCatalogs?: boolean;
-  /** The last reported image change and ignored constraints of the choice. */
-  reportedChoice?: string;
   /** The last resolved bundle; empty if resolution failed, undefined before the first one. */
   resolvedBundle?: string;
-  /** Digest of the last reported approved plan. */
-  reportedApproval?: string;
-  /** The last reported unmet requirements of its bundle. */
-  reportedRequirements?: string;
-  /** The last reported mistakes of its bundle. */
-  reportedFlaws?: string;
   /** Time since which the extension waits for the first decision about its permissions, in milliseconds since the epoch. */
   undecidedSince?: number;
   /**
@@ -88,8 +95,6 @@ export interface ExtensionCacheEntry {
    * even if the tag has moved.
    */
   requestedImage?: { readonly ref: string; readonly canonical: string };
-  /** The last generation whose ServiceAccount was reported to have no effect. */
-  reportedAccountAt?: number;
   /** Field manager that last changed its spec or, if it is pinned to a revision, the pin. */
   changedBy?: string | undefined;
   /** Whether its uninstall has begun. Dependents no longer delay it then. */
@@ -129,12 +134,14 @@ export class ExtensionCache {
     return this.#byName.size;
   }
 
+  /** Returns the state of an extension; creates it if the extension is new or was recreated. */
   of({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>): ExtensionCacheEntry {
     const known = this.#byName.get(name);
     if (known?.uid === uid) return known;
     const entry: ExtensionCacheEntry = {
       uid,
       drifted: new Map(),
+      reported: {},
       recorded: [],
       newestRecorded: 0,
       certificates: { checkAt: 0, trustedSince: new Map() },
