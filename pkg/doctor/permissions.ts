@@ -15,10 +15,10 @@ import { getPartValue } from "./snapshotPart.ts";
 const NAMED_MAX = 3;
 
 /** Checks the permissions of extensions: their policies, their state, and permissions that no extension needs. */
-export function checkPermissions(facts: ClusterSnapshot): DoctorFinding[] {
-  const mode = readManagedMode(facts);
+export function checkPermissions(snapshot: ClusterSnapshot): DoctorFinding[] {
+  const mode = readManagedMode(snapshot);
   if (mode === "off") return [];
-  const { extensions, catalogs, permissions, permissionPolicies, grants, namespace } = facts;
+  const { extensions, catalogs, permissions, permissionPolicies, grants, namespace } = snapshot;
   return reportOn("extensions", extensions, (all) => {
     const managed = mode === "always" ? all : all.filter(({ spec }) => !spec.serviceAccount?.name);
     const context: Context = {

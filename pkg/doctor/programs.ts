@@ -131,8 +131,8 @@ const OVERDUE_DAYS = { "self-managed": 28, files: 7 } as const;
  * Checks whether the serving certificates of the servers are valid for the names of their Services, and for how long. permission-manager has none,
  * because it reads no Secrets of its namespace.
  */
-export function checkCertificates(facts: ClusterSnapshot): DoctorFinding[] {
-  return facts.programs.flatMap((program) => checkOne(program, facts.now));
+export function checkCertificates(snapshot: ClusterSnapshot): DoctorFinding[] {
+  return snapshot.programs.flatMap((program) => checkOne(program, snapshot.now));
 }
 
 function checkOne(facts: ProgramSnapshot, now: number): DoctorFinding[] {

@@ -124,8 +124,8 @@ export class OperatorController {
     }
     this.#identities = new Identities(client, new ServiceAccountTokens(client), this.#managed);
     this.#metrics = new ExtensionMetrics(metrics);
-    const facts = new InstalledSummaryCache();
-    this.#releases = new ReleaseStore(client, options.systemNamespace, facts, new StreamingCodec());
+    const summaries = new InstalledSummaryCache();
+    this.#releases = new ReleaseStore(client, options.systemNamespace, summaries, new StreamingCodec());
     this.#watchTimers = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
     this.#certificateTimers = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
     const requeueAfter = (name: string, inMs: number): void => this.#watchTimers.set(name, inMs);
@@ -140,7 +140,7 @@ export class OperatorController {
       client,
       objectSets: this.#objectSets,
       store: this.#releases,
-      cache: facts,
+      cache: summaries,
       systemNamespace: options.systemNamespace,
       log,
     });
