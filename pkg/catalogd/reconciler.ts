@@ -9,7 +9,7 @@ import type { Logger } from "../telemetry/log.ts";
 import { computeNextPollMs, type PollRecord } from "./catalogImages.ts";
 import type { CatalogMetadata } from "./finalizer.ts";
 import { newStarted, type Phase, type Started } from "./phases.ts";
-import { statusFrom } from "./status.ts";
+import { computeCatalogStatus } from "./status.ts";
 import type { CatalogContent } from "./store/content.ts";
 
 /** Services that reconciles of catalogs use. */
@@ -107,7 +107,7 @@ export class CatalogReconciler {
     const { name } = catalog.metadata;
     const content =
       phase.phase === "withdrawn" ? undefined : (contents.get(name) ?? (phase.phase === "stored" ? phase.content : undefined));
-    const status = statusFrom(phase, { content, error, base: baseOf(name), now: formatTime(new Date(now())) });
+    const status = computeCatalogStatus(phase, { content, error, base: baseOf(name), now: formatTime(new Date(now())) });
     const written = await statuses.write(catalog, status, log, error);
     return written.kind === "written" && written.resourceVersion !== undefined ? { resourceVersion: written.resourceVersion } : {};
   }
