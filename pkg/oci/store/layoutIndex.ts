@@ -10,7 +10,7 @@ export const REF_NAME = "org.opencontainers.image.ref.name";
 /** Maximum size of `index.json`, and maximum number of images in it. */
 export const INDEX_LIMITS = { bytes: 64 * 1024 * 1024, entries: 200_000 };
 /** Maximum number of names in an error. */
-const NAMES_TOLD = 20;
+const MAX_NAMES = 20;
 
 const Entry = z.looseObject({ ...DescriptorShape.shape, annotations: z.record(z.string(), z.string()).optional() });
 const IndexFile = z.looseObject({ schemaVersion: z.literal(2), manifests: z.array(Entry) });
@@ -49,5 +49,5 @@ export function getEntryName({ annotations }: LayoutEntry): string | undefined {
 /** Lists the existing names for a message; "" for none. */
 export function formatAvailableNames(entries: readonly LayoutEntry[]): string {
   const names = [...new Set(entries.flatMap((entry) => getEntryName(entry) ?? []))];
-  return names.length === 0 ? "" : `; available: ${formatList(names, { max: NAMES_TOLD })}`;
+  return names.length === 0 ? "" : `; available: ${formatList(names, { max: MAX_NAMES })}`;
 }
