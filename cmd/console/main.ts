@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
+import { waitForAbort } from "../../pkg/async/concurrency.ts";
 import { TokenIdentities } from "../../pkg/console/cluster/tokenIdentities.ts";
 import { registerConsoleMetrics } from "../../pkg/console/server/consoleMetrics.ts";
 import { startConsoleServer } from "../../pkg/console/server/consoleServer.ts";
@@ -80,7 +81,7 @@ async function run(flags: Flags): Promise<void> {
   });
   log.info({ node: process.version, console: server.address, tls: tls !== undefined, probes: probes.url }, "starting");
   const serve = async (signal: AbortSignal): Promise<void> => {
-    if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    await waitForAbort(signal);
     isStopping = true;
     await delay(flags["shutdown-delay"]);
     await server[Symbol.asyncDispose]();

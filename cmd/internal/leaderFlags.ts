@@ -94,6 +94,25 @@ export function createLeadership(flags: LeaderFlags, { client, name, log, metric
   };
 }
 
+/**
+ * Leads one term: calls `lead` when this process becomes the leader. Returns when `signal` aborts.
+ * @throws Error when the term ends before. The program must exit then.
+ */
+export function leadUntilLost(
+  leadership: Pick<Leadership, "run">,
+  signal: AbortSignal,
+  lead: (term: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const lost = Promise.withResolvers<never>();
+  const leads = leadership.run(signal, async (term) => {
+    await lead(term);
+    // Exits after losing leadership, because the in-memory state is outdated; a new process starts
+    // without state.
+    if (!signal.aborted) lost.reject(new Error("leader election lost"));
+  });
+  return Promise.race([leads, lost.promise]);
+}
+
 function readTimes(flags: LeaderFlags): LeaderElectionInit["times"] {
   return {
     leaseDurationMs: flags["leader-election-lease-duration"],

@@ -17,7 +17,7 @@ import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { getLogLevel, logIgnoredFlags } from "../internal/flags.ts";
 import { createPullSecrets, ImageSources } from "../internal/imageFlags.ts";
-import { createLeadership } from "../internal/leaderFlags.ts";
+import { createLeadership, leadUntilLost } from "../internal/leaderFlags.ts";
 import { getOperatorProxySettings } from "../internal/operatorProxyFlags.ts";
 import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
 import { createServingTls, serveMetrics } from "../internal/serving.ts";
@@ -114,17 +114,12 @@ async function run(flags: Flags): Promise<void> {
       ...images.tasks,
       clusterVersion: (signal: AbortSignal) => clusterVersion.run(signal),
       clusterProxy: (signal: AbortSignal) => clusterProxy.run(signal),
-      controller: (signal: AbortSignal) => {
-        const lost = Promise.withResolvers<never>();
-        const leads = leadership.run(signal, async (term) => {
+      controller: (signal: AbortSignal) =>
+        leadUntilLost(leadership, signal, async (term) => {
           leading = true;
           images.registries.recordEvents(new EventRecorder(leadership.client, { component: "operator-controller", log }));
           await controller.run(term);
-          // Exits after losing leadership, because the in-memory state is outdated; a new process starts without state.
-          if (!signal.aborted) lost.reject(new Error("leader election lost"));
-        });
-        return Promise.race([leads, lost.promise]);
-      },
+        }),
     };
     await runUntilStopped({ tasks, signal: stopOnSignals(log), log });
   } finally {

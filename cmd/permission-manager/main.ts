@@ -13,7 +13,7 @@ import { createLogger } from "../../pkg/telemetry/log.ts";
 import { createMetrics, registerRestClientMetrics } from "../../pkg/telemetry/metrics.ts";
 import { getLogLevel } from "../internal/flags.ts";
 import { createGlobalPullSecret, ImageSources } from "../internal/imageFlags.ts";
-import { createLeadership } from "../internal/leaderFlags.ts";
+import { createLeadership, leadUntilLost } from "../internal/leaderFlags.ts";
 import { ignoreConnectionResets, runProgram } from "../internal/program.ts";
 import { readTlsSettings } from "../internal/serving.ts";
 import { type Flags, parseFlags, usage } from "./flags.ts";
@@ -68,16 +68,11 @@ async function run(flags: Flags): Promise<void> {
   try {
     const tasks = {
       ...images.tasks,
-      manager: (signal: AbortSignal) => {
-        const lost = Promise.withResolvers<never>();
-        const leads = leadership.run(signal, async (term) => {
+      manager: (signal: AbortSignal) =>
+        leadUntilLost(leadership, signal, async (term) => {
           leading = true;
           await manager.run(term);
-          // Exits after losing leadership, because the in-memory state is outdated; a new process starts without state.
-          if (!signal.aborted) lost.reject(new Error("leader election lost"));
-        });
-        return Promise.race([leads, lost.promise]);
-      },
+        }),
     };
     await runUntilStopped({ tasks, signal: stopOnSignals(log), log });
   } finally {

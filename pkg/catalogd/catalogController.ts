@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import { API_VERSION, CLUSTER_CATALOG } from "../api/constants.ts";
 import { systemClock } from "../async/clock.ts";
+import { waitForAbort } from "../async/concurrency.ts";
 import { Controller, type ReconcileContext, type ReconcileOutcome } from "../controller/controller.ts";
 import { Informer, withoutBulk } from "../controller/informer.ts";
 import { LeadershipLost } from "../controller/leaderElection.ts";
@@ -61,7 +62,7 @@ export class CatalogController {
   readonly #catalogs: Informer<ClusterCatalog>;
   readonly #queue: WorkQueue;
   /** Requeues catalogs for their next poll after a terminal error. */
-  readonly #alarms: KeyedTimers;
+  readonly #timers: KeyedTimers;
   readonly #controller: Controller;
   readonly #garbage: GarbageCollector;
   readonly #scrubber: Scrubber;
@@ -80,7 +81,7 @@ export class CatalogController {
     const { client, store, unpackDir, gcIntervalMs, log, metrics } = options;
     this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, { transform: withoutBulk }, log);
     this.#queue = new WorkQueue({ metrics: registerQueueMetrics(metrics, NAME) });
-    this.#alarms = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
+    this.#timers = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
     const { leaderClient, puller, externalUrl } = options;
     const replica = registerReplicaMetrics(metrics);
     const source = {
@@ -101,7 +102,7 @@ export class CatalogController {
       replica,
       reported,
       log,
-      requeueAfter: (name, afterMs) => this.#alarms.set(name, afterMs),
+      requeueAfter: (name, afterMs) => this.#timers.set(name, afterMs),
     });
     this.#follower = new CatalogFollower({ store, images, metrics: replica, random: Math.random });
     this.#controller = new Controller({
@@ -112,7 +113,7 @@ export class CatalogController {
       metrics: registerControllerMetrics(metrics, NAME),
       reconcile: async (name, context) => {
         try {
-          const outcome = await this.#pass(name, context);
+          const outcome = await this.#reconcile(name, context);
           if (!outcome?.isPending) this.#failing.delete(name);
           if (!this.#catalogs.get(name)) reported.forget(name);
           return outcome;
@@ -177,7 +178,7 @@ export class CatalogController {
     };
     await Promise.all([this.#catalogs.run(signal), work()]);
     await this.#images.close();
-    this.#alarms.clear();
+    this.#timers.clear();
   }
 
   /**
@@ -188,10 +189,7 @@ export class CatalogController {
     this.#leader.forget();
     this.#term = term;
     this.#enqueueAll();
-    await new Promise<void>((resolve) => {
-      if (term.aborted) resolve();
-      else term.addEventListener("abort", () => resolve(), { once: true });
-    });
+    await waitForAbort(term);
     await Promise.allSettled(this.#leading);
     await this.#images.clear();
     this.#leader.forget();
@@ -203,21 +201,21 @@ export class CatalogController {
     for (const { metadata } of this.#catalogs.list()) this.#queue.add(metadata.name);
   }
 
-  async #pass(name: string, { log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
+  async #reconcile(name: string, { log, signal }: ReconcileContext): Promise<ReconcileOutcome> {
     const known = this.#catalogs.get(name);
     const catalog = known && { ...known, ...CATALOG };
     const term = this.#term;
     if (!term || term.aborted) return this.#follower.follow(name, catalog, log, signal);
-    const pass = this.#lead(name, catalog, log, AbortSignal.any([signal, term]));
-    this.#leading.add(pass);
+    const reconcile = this.#lead(name, catalog, log, AbortSignal.any([signal, term]));
+    this.#leading.add(reconcile);
     try {
-      return await pass;
+      return await reconcile;
     } catch (err) {
       if (signal.aborted || !(term.aborted || isLost(err))) throw err;
       log.debug({ reason: getErrorMessage(err) }, "reconcile aborted: this process lost leadership");
       return { requeueAfterMs: LOST_MS };
     } finally {
-      this.#leading.delete(pass);
+      this.#leading.delete(reconcile);
     }
   }
 
@@ -225,7 +223,7 @@ export class CatalogController {
     const lost = catalog && (await this.#lost.replace(name, catalog, log, signal));
     if (lost === "leadership yielded") return { requeueAfterMs: LOST_MS };
     if (lost === "pending") return { isPending: true };
-    return this.#leader.pass(name, catalog, log, signal);
+    return this.#leader.reconcile(name, catalog, log, signal);
   }
 }
 

@@ -44,7 +44,7 @@ beforeEach(() => {
 /** Reconciles the catalog until its image is fetched, and returns the series with the time of its last poll. */
 async function poll(exists = true): Promise<string[]> {
   const { signal } = new AbortController();
-  const pass = (): ReturnType<CatalogLeader["pass"]> => leader.pass(NAME, exists ? server.catalog : undefined, log, signal);
+  const pass = (): ReturnType<CatalogLeader["reconcile"]> => leader.reconcile(NAME, exists ? server.catalog : undefined, log, signal);
   fetched = Promise.withResolvers();
   const pending = (await pass().catch(() => undefined))?.isPending;
   if (pending) await fetched.promise.then(() => pass().catch(() => undefined));

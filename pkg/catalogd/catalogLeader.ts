@@ -78,7 +78,7 @@ export class CatalogLeader {
   }
 
   /** @param catalog undefined if it does not exist. @throws as CatalogReconciler. */
-  async pass(name: string, catalog: Readonly<ClusterCatalog> | undefined, log: Logger, signal: AbortSignal): Promise<StepResult> {
+  async reconcile(name: string, catalog: Readonly<ClusterCatalog> | undefined, log: Logger, signal: AbortSignal): Promise<StepResult> {
     const { store, images, replica } = this.#init;
     try {
       if (catalog) return await this.#reconciler.reconcile(catalog, log, signal);

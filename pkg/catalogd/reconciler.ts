@@ -9,7 +9,7 @@ import type { Logger } from "../telemetry/log.ts";
 import { computeNextPollMs, type PollRecord } from "./catalogImages.ts";
 import type { CatalogMetadata } from "./finalizer.ts";
 import { newStarted, type Phase, type Started } from "./phases.ts";
-import { statusFrom } from "./status.ts";
+import { computeCatalogStatus } from "./status.ts";
 import type { CatalogContent } from "./store/content.ts";
 
 /** Services that reconciles of catalogs use. */
@@ -52,11 +52,12 @@ export class CatalogReconciler {
     this.#remember(phase, error);
     const resourceVersion = await this.#writeStatus(phase, error, log);
     if (error !== undefined) {
-      if (!isRetryable(error)) this.#pollAllTheSame(catalog);
+      if (!isRetryable(error)) this.#schedulePollAfterFailure(catalog);
       throw error;
     }
     if (phase.phase === "fetching") return outcome.kind === "stopped" ? outcome.result : undefined;
-    if (phase.phase === "withdrawn") await this.#letGo({ ...catalog, metadata: { ...catalog.metadata, ...resourceVersion } }, signal);
+    if (phase.phase === "withdrawn")
+      await this.#removeFinalizer({ ...catalog, metadata: { ...catalog.metadata, ...resourceVersion } }, signal);
     return this.#nextPoll(name, catalog.spec.source.image?.pollIntervalMinutes);
   }
 
@@ -82,13 +83,14 @@ export class CatalogReconciler {
    * Continues polling after a terminal error, because the next lookup may succeed. In Go, a
    * terminal error silently ends polling.
    */
-  #pollAllTheSame({ metadata: { name }, spec }: Readonly<ClusterCatalog>): void {
+  #schedulePollAfterFailure({ metadata: { name }, spec }: Readonly<ClusterCatalog>): void {
     const { requeueAfter, now, random } = this.#services;
     const afterMs = computeNextPollMs(now(), spec.source.image?.pollIntervalMinutes, now(), random());
     if (afterMs !== undefined) requeueAfter(name, afterMs);
   }
 
-  async #letGo(catalog: Readonly<ClusterCatalog>, signal: AbortSignal): Promise<void> {
+  /** Removes the finalizer, so that the catalog can be deleted. @throws UpdateError */
+  async #removeFinalizer(catalog: Readonly<ClusterCatalog>, signal: AbortSignal): Promise<void> {
     const { finalizers = [] } = catalog.metadata;
     const others = finalizers.filter((finalizer) => finalizer !== FINALIZER_DELETE_SERVER_CACHE);
     try {
@@ -105,7 +107,7 @@ export class CatalogReconciler {
     const { name } = catalog.metadata;
     const content =
       phase.phase === "withdrawn" ? undefined : (contents.get(name) ?? (phase.phase === "stored" ? phase.content : undefined));
-    const status = statusFrom(phase, { content, error, base: baseOf(name), now: formatTime(new Date(now())) });
+    const status = computeCatalogStatus(phase, { content, error, base: baseOf(name), now: formatTime(new Date(now())) });
     const written = await statuses.write(catalog, status, log, error);
     return written.kind === "written" && written.resourceVersion !== undefined ? { resourceVersion: written.resourceVersion } : {};
   }

@@ -9,7 +9,7 @@ import { RetryableError, TerminalError, wrapError } from "../errors/errors.ts";
 import { RegistryError } from "../oci/registry/registryError.ts";
 import { SourceError } from "./failures.ts";
 import { newStarted, type Phase, type Withdrawn } from "./phases.ts";
-import { statusFrom } from "./status.ts";
+import { computeCatalogStatus } from "./status.ts";
 import { type CatalogContent, type FindingsSummary, NO_FINDINGS } from "./store/content.ts";
 
 const NOW = "2026-02-03T04:05:06Z";
@@ -78,7 +78,7 @@ function after(before: ClusterCatalogStatus | undefined, reached: Reached, error
 }
 
 function wholeAfter(before: ClusterCatalogStatus | undefined, reached: Reached, error?: unknown): ClusterCatalogStatus {
-  return statusFrom(phaseFrom(catalog(before), reached), { content: reached.content, error, base: BASE, now: NOW });
+  return computeCatalogStatus(phaseFrom(catalog(before), reached), { content: reached.content, error, base: BASE, now: NOW });
 }
 
 function phaseFrom(object: ClusterCatalog, { content, problems = [], withdrawn, fetching }: Reached): Phase {
@@ -89,7 +89,7 @@ function phaseFrom(object: ClusterCatalog, { content, problems = [], withdrawn, 
 }
 
 describe("content is served", () => {
-  test("statusFrom reports content that is served for the first time", () => {
+  test("computeCatalogStatus reports content that is served for the first time", () => {
     expect(after(undefined, { content: contentOf(NEW_REF) })).toEqual({
       conditions: [
         condition("Progressing", "True", "Succeeded", SUCCEEDED),
@@ -100,7 +100,7 @@ describe("content is served", () => {
     });
   });
 
-  test("statusFrom keeps the transition times of conditions when newer content is served", () => {
+  test("computeCatalogStatus keeps the transition times of conditions when newer content is served", () => {
     expect(after(SERVED, { content: contentOf(NEW_REF) })).toEqual({
       conditions: [
         condition("Progressing", "True", "Succeeded", SUCCEEDED, 7, BEFORE),
@@ -111,21 +111,21 @@ describe("content is served", () => {
     });
   });
 
-  test("statusFrom reports the problems of the steps when the reconcile succeeds", () => {
+  test("computeCatalogStatus reports the problems of the steps when the reconcile succeeds", () => {
     const empty = newProblem("CatalogEmpty", { message: "the catalog contains no objects" });
     const { conditions = [], problems } = after(undefined, { content: contentOf(NEW_REF), problems: [empty] });
     expect(conditions[0]?.message).toBe(SUCCEEDED);
     expect(problems).toEqual([empty]);
   });
 
-  test("statusFrom keeps conditions of other types", () => {
+  test("computeCatalogStatus keeps conditions of other types", () => {
     const foreign = condition("Foreign", "Unknown", "Because", "x", 1, BEFORE);
     expect(
       after({ ...SERVED, conditions: [foreign, ...(SERVED.conditions ?? [])] }, { content: contentOf(OLD_REF) }).conditions,
     ).toContainEqual(foreign);
   });
 
-  test("statusFrom changes nothing when applied twice", () => {
+  test("computeCatalogStatus changes nothing when applied twice", () => {
     const once = after(SERVED, { content: contentOf(NEW_REF) });
     expect(after(once, { content: contentOf(NEW_REF) })).toEqual(once);
   });
@@ -135,7 +135,7 @@ describe("checked content", () => {
   const valid = (findings: FindingsSummary): Condition | undefined =>
     after(SERVED, { content: contentOf(NEW_REF, findings) }).conditions?.find(({ type }) => type === "Valid");
 
-  test("statusFrom sets Valid to False with the number of errors and the first findings, and keeps Serving True", () => {
+  test("computeCatalogStatus sets Valid to False with the number of errors and the first findings, and keeps Serving True", () => {
     const got = after(SERVED, { content: contentOf(NEW_REF, { errors: 12, warnings: 1, first: ["error: a", "error: b"] }) });
     const text = `12 errors and 1 warning in the served content.\nAll findings: ${BASE}/findings. First findings:\nerror: a\nerror: b`;
     expect(got.conditions?.slice(1)).toEqual([
@@ -144,7 +144,7 @@ describe("checked content", () => {
     ]);
   });
 
-  test("statusFrom sets Valid to True for content with only warnings", () => {
+  test("computeCatalogStatus sets Valid to True for content with only warnings", () => {
     const message = `${SOUND}, but 2 warnings.\nAll findings: ${BASE}/findings. First findings:\nwarning: a`;
     expect(valid({ errors: 0, warnings: 2, first: ["warning: a"] })).toMatchObject({ status: "True", reason: "Valid", message });
   });
@@ -185,7 +185,7 @@ describe("an error", () => {
       new TerminalError("Blocked", 'unknown source type "x"'),
       condition("Progressing", "False", "Blocked", 'terminal error: unknown source type "x"'),
     ],
-  ])("statusFrom: an error %s", ([, error, want]) => {
+  ])("computeCatalogStatus: an error %s", ([, error, want]) => {
     expect(after(undefined, {}, error)).toEqual({ conditions: [want] });
   });
 
@@ -194,17 +194,17 @@ describe("an error", () => {
     ["RegistryUnavailable", new SourceError(network)],
     ["ImageRejected", new RetryableError("Retrying", "x", { problems: [newProblem("ImageRejected", { message: "x" })] })],
     ["ReconcileFailed", new Error("no")],
-  ])("statusFrom reports problem type %s", ([type, error]) => {
+  ])("computeCatalogStatus reports problem type %s", ([type, error]) => {
     expect(wholeAfter(undefined, {}, error).problems).toMatchObject([{ type, severity: "Error" }]);
   });
 
-  test("statusFrom keeps the served content after an error", () => {
+  test("computeCatalogStatus keeps the served content after an error", () => {
     const got = after(SERVED, { content: contentOf(OLD_REF) }, new Error("no"));
     const [, ...others] = SERVED.conditions ?? [];
     expect(got).toEqual({ ...SERVED, conditions: [condition("Progressing", "True", "Retrying", "no", 7, BEFORE), ...others] });
   });
 
-  test("statusFrom sets Serving to False after an error when no content is served", () => {
+  test("computeCatalogStatus sets Serving to False after an error when no content is served", () => {
     expect(after(SERVED, {}, new Error("no"))).toEqual({
       conditions: [
         condition("Progressing", "True", "Retrying", "no", 7, BEFORE),
@@ -213,7 +213,7 @@ describe("an error", () => {
     });
   });
 
-  test("statusFrom sets reason Retrying when the content cannot be removed", () => {
+  test("computeCatalogStatus sets reason Retrying when the content cannot be removed", () => {
     expect(after(SERVED, { withdrawn: "deleted" }, new Error("busy"))).toEqual({
       conditions: [condition("Progressing", "True", "Retrying", "busy", 7, BEFORE), condition("Serving", "False", "Unavailable", "")],
     });
@@ -221,13 +221,13 @@ describe("an error", () => {
 });
 
 describe("withdrawn content", () => {
-  test("statusFrom sets Serving to False with reason Unavailable for a deleted catalog", () => {
+  test("computeCatalogStatus sets Serving to False with reason Unavailable for a deleted catalog", () => {
     expect(after(SERVED, { withdrawn: "deleted" })).toEqual({
       conditions: [SERVED.conditions?.[0], condition("Serving", "False", "Unavailable", "")],
     });
   });
 
-  test("statusFrom sets Serving to False with reason UserSpecifiedUnavailable for an unavailable catalog", () => {
+  test("computeCatalogStatus sets Serving to False with reason UserSpecifiedUnavailable for an unavailable catalog", () => {
     expect(after(SERVED, { withdrawn: "unavailable" })).toEqual({
       conditions: [
         condition("Progressing", "True", "Succeeded", OFF, 7, BEFORE),
@@ -256,7 +256,7 @@ describe("condition Ready", () => {
     ["an error is terminal", undefined, {}, blocked, ["False", "Blocked", "Failed"]],
     ["older content is served after a terminal error", SERVED, { content: contentOf(OLD_REF) }, blocked, ["False", "Blocked", "Failed"]],
     ["the catalog is disabled", SERVED, { withdrawn: "unavailable" }, undefined, ["True", "UserSpecifiedUnavailable", "Current"]],
-  ])("statusFrom reports Ready for kstatus when %s", ([, before, reached, error, want]) => {
+  ])("computeCatalogStatus reports Ready for kstatus when %s", ([, before, reached, error, want]) => {
     const object = catalog(wholeAfter(before, reached, error));
     const ready = object.status?.conditions?.find(({ type }) => type === "Ready");
     expect([ready?.status, ready?.reason, computeKstatus(object).status]).toEqual(want);
@@ -270,7 +270,7 @@ describe("condition Ready", () => {
 });
 
 describe("status.failure", () => {
-  test("statusFrom sets status.failure after an error, and removes it after the next success", () => {
+  test("computeCatalogStatus sets status.failure after an error, and removes it after the next success", () => {
     const failed = wholeAfter(SERVED, {}, new SourceError(new RegistryError("manifest unknown", 404)));
     expect(failed.failure).toEqual({ reason: "not_found" });
     expect(wholeAfter(failed, { content: contentOf(NEW_REF) }).failure).toBeUndefined();
@@ -280,7 +280,7 @@ describe("status.failure", () => {
 test.for<[what: string, before: ClusterCatalogStatus | undefined, reached: Reached, serving: string | undefined]>([
   ["nothing is served yet", undefined, {}, undefined],
   ["the previous content is served", SERVED, { content: contentOf(OLD_REF) }, "True"],
-])("statusFrom reports a pull in progress only in condition Progressing when %s", ([, before, reached, serving]) => {
+])("computeCatalogStatus reports a pull in progress only in condition Progressing when %s", ([, before, reached, serving]) => {
   const { conditions = [], resolvedSource } = after(before, { ...reached, fetching: "quay.io/c:v2" });
   const found = (type: string): Condition | undefined => conditions.find((one) => one.type === type);
   expect(found("Progressing")).toMatchObject({

@@ -21,7 +21,7 @@ const UNPACKED = "Successfully unpacked and stored content from resolved source"
 const SERVING = "Serving desired content from resolved source";
 const LOST = "the stored content was lost and has not been fetched again";
 
-/** Inputs of `statusFrom` in addition to the phase in which the reconcile ended. */
+/** Inputs of `computeCatalogStatus` in addition to the phase in which the reconcile ended. */
 export interface StatusInputs {
   /** The served content after the reconcile. */
   content: CatalogContent | undefined;
@@ -47,7 +47,7 @@ export interface StatusInputs {
  * is Unavailable. Otherwise Reconciling is True while Progressing is True, and Stalled if it is False.
  * @see operator-controller df2c201d internal/catalogd/controllers/core/clustercatalog_controller.go
  */
-export function statusFrom(phase: Phase, inputs: StatusInputs): ClusterCatalogStatus {
+export function computeCatalogStatus(phase: Phase, inputs: StatusInputs): ClusterCatalogStatus {
   const { catalog } = phase;
   const observedGeneration = catalog.metadata.generation ?? 0;
   let conditions: Condition[] = [...(catalog.status?.conditions ?? [])];

@@ -155,8 +155,8 @@ export interface NewCertificate {
 }
 
 /**
- * Returns the content to store if the new certificate `made` is served immediately. Keeps
- * authorities that are still in use.
+ * Returns the content to store if the new certificate is served immediately. Keeps authorities that
+ * are still in use.
  * @param known previous authorities, PEM, oldest first. @param now milliseconds since the epoch.
  */
 export function storeIssued({ authority, pair }: NewCertificate, known: readonly string[], now: number): StoredCertificates {
@@ -164,8 +164,8 @@ export function storeIssued({ authority, pair }: NewCertificate, known: readonly
 }
 
 /**
- * Returns the content to store if the new certificate `made` is served later, when its authority is
- * trusted everywhere. @param now milliseconds since the epoch.
+ * Returns the content to store if the new certificate is served later, when its authority is trusted
+ * everywhere. @param now milliseconds since the epoch.
  */
 export function storePrepared(stored: StoredCertificates, { authority, pair }: NewCertificate, now: number): StoredCertificates {
   return { serving: stored.serving, next: pair, authorities: addAuthority(stored.authorities, authority, now) };

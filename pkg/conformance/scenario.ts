@@ -25,7 +25,7 @@ export interface Scenario {
   readonly profile: Profile;
   /** The document or test that requires this behavior: its public address, or a page in docs for behavior that only olmv1 has. */
   readonly source: string;
-  /** What the cluster needs, see `findMissingNeeds`. */
+  /** What the cluster needs, see `ClusterNeeds.findMissing`. */
   readonly needs: readonly string[];
   /** Whether it must run without others: it restarts servers, or the API server reports errors meanwhile. */
   readonly disrupts: boolean;

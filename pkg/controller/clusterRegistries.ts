@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { EventSink } from "../api/events.ts";
 import type { KubeObject, ObjectRef } from "../api/k8s.ts";
 import { type Clock, systemClock } from "../async/clock.ts";
-import { rejectOnAbort } from "../async/concurrency.ts";
+import { rejectOnAbort, waitForAbort } from "../async/concurrency.ts";
 import {
   CLUSTER_CONFIG_NAMESPACE,
   CLUSTER_IMAGE,
@@ -115,7 +115,7 @@ export class ClusterRegistries implements RegistrySettingsSource {
       ...this.#mirrors.map(({ objects }) => objects.run(signal)),
       this.#image.run(signal),
       ...(this.#configMap ? [this.#configMap.run(signal)] : []),
-      new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true }))),
+      waitForAbort(signal),
     ]);
     await Promise.all(this.#followers);
     stopWaiting();

@@ -7,7 +7,7 @@ import { OptionalKind, type OptionalKindClient, type OptionalKindOptions } from 
 
 /** State of an object whose kind may not be served by the cluster. */
 export type ObjectState<T extends KubeObject = KubeObject> =
-  /** The API server has not responded yet; `because` is the last error. */
+  /** The API server has not responded yet; `reason` is the last error. */
   | { readonly kind: "unknown"; readonly reason?: string }
   | { readonly kind: "notServed" }
   | { readonly kind: "absent" }

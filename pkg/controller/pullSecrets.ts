@@ -1,5 +1,5 @@
 import type { KubeObject } from "../api/k8s.ts";
-import { rejectOnAbort } from "../async/concurrency.ts";
+import { rejectOnAbort, waitForAbort } from "../async/concurrency.ts";
 import type { ServiceAccountName } from "../kube/tokens.ts";
 import { type AuthFile, type CredentialSource, mergeAuthEntries, readPullSecret } from "../oci/registry/authFile.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -105,11 +105,7 @@ export class PullSecrets implements CredentialSource {
   async run(signal: AbortSignal): Promise<void> {
     this.#signal = signal;
     this.#update();
-    const stopped = new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener("abort", () => resolve(), { once: true });
-    });
-    await Promise.all([this.#account?.run(signal), stopped]);
+    await Promise.all([this.#account?.run(signal), waitForAbort(signal)]);
     this.#settled.resolve();
   }
 

@@ -30,6 +30,7 @@ interface GoMap {
   readonly of: GoSchemaType;
 }
 
+/** A Go struct. `label` is the type as printed by Go. */
 export interface GoSchemaStruct {
   readonly kind: "struct";
   readonly label: string;

@@ -10,21 +10,21 @@ import { checkCertificates, checkDeployments, checkLeases } from "./programs.ts"
 import { checkRegistries } from "./registries.ts";
 
 /** Returns the findings of all checks; each check comes after the checks that it depends on. @param version of this olmv1. */
-export function collectFindings(facts: ClusterSnapshot, version: string): DoctorFinding[] {
+export function collectFindings(snapshot: ClusterSnapshot, version: string): DoctorFinding[] {
   const desired = new Map(KINDS.map(buildCrd).map((crd): [string, KubeObject] => [crd.metadata.name, crd]));
-  if (isOtherImplementation(facts)) return collectOtherFindings(facts);
+  if (isOtherImplementation(snapshot)) return collectOtherFindings(snapshot);
   return [
-    ...checkApiServer(facts),
-    ...checkDefinitions(facts, desired),
-    ...checkDeployments(facts, version),
-    ...checkLeases(facts),
-    ...checkCertificates(facts),
-    ...checkCatalogs(facts),
-    ...checkRegistries(facts),
-    ...checkImagePolicies(facts),
-    ...checkPolicies(facts),
-    ...checkPermissions(facts),
-    ...checkObjectSets(facts),
-    ...checkMetrics(facts),
+    ...checkApiServer(snapshot),
+    ...checkDefinitions(snapshot, desired),
+    ...checkDeployments(snapshot, version),
+    ...checkLeases(snapshot),
+    ...checkCertificates(snapshot),
+    ...checkCatalogs(snapshot),
+    ...checkRegistries(snapshot),
+    ...checkImagePolicies(snapshot),
+    ...checkPolicies(snapshot),
+    ...checkPermissions(snapshot),
+    ...checkObjectSets(snapshot),
+    ...checkMetrics(snapshot),
   ];
 }

@@ -8,7 +8,7 @@ import {
 import { formatList } from "../text/lists.ts";
 import { type ClusterSnapshot, type DoctorFinding, reportOn } from "./clusterSnapshot.ts";
 import { CLUSTER_POLICIES_READER, IMAGE_POLICIES_READER, type ImagePolicySnapshot } from "./imagePolicySnapshot.ts";
-import type { SnapshotPart } from "./snapshotPart.ts";
+import { getPartValue } from "./snapshotPart.ts";
 
 const CHECK = "image policies";
 const GRANT = "use config/openshift in your kustomization.yaml, or set openshift.enabled of the chart";
@@ -21,7 +21,7 @@ export function checkImagePolicies({ imagePolicies }: Pick<ClusterSnapshot, "ima
   const parts = [cluster, namespaced, ...readers.values()];
   const refused = parts.find((part) => "refused" in part);
   if (refused) return reportOn(CHECK, refused, () => []);
-  const [all, own] = [valueOf(cluster), valueOf(namespaced)];
+  const [all, own] = [getPartValue(cluster), getPartValue(namespaced)];
   const policies = toImagePolicies(all ?? [], own ?? []);
   return [
     ...(all ? checkReader(CLUSTER_POLICIES_READER, CLUSTER_IMAGE_POLICY.kind, readers) : []),
@@ -39,14 +39,10 @@ function describeProblem({ origin, message, object }: ImagePolicyProblem): Docto
   return { check: origin, status: "problem", message: `images in its scopes are rejected: ${message}`, next };
 }
 
-function valueOf<T>(part: SnapshotPart<T>): T | undefined {
-  return "value" in part ? part.value : undefined;
-}
-
 /** The servers reject every image if they cannot read a kind that the cluster serves. */
 function checkReader(name: string, kind: string, readers: ImagePolicySnapshot["readers"]): DoctorFinding[] {
   const reader = readers.get(name);
-  if (reader && valueOf(reader)) return [];
+  if (reader && getPartValue(reader)) return [];
   const message = `the servers cannot read ${kind} objects, so they reject every image: ClusterRoleBinding ${name} does not exist`;
   return [{ check: CHECK, status: "problem", message, next: GRANT }];
 }

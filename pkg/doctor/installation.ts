@@ -116,9 +116,9 @@ function replaceNamespace(next: string | undefined, namespace: string): string |
 }
 
 /** Checks whether the admission policies are bound. */
-export function checkPolicies(facts: ClusterSnapshot): DoctorFinding[] {
-  const { policies, namespace } = facts;
-  const isManaged = readManagedMode(facts) !== "off";
+export function checkPolicies(snapshot: ClusterSnapshot): DoctorFinding[] {
+  const { policies, namespace } = snapshot;
+  const isManaged = readManagedMode(snapshot) !== "off";
   return POLICIES.filter(({ name }) => isManaged || !name.startsWith(OF_PERMISSIONS)).flatMap((ref): DoctorFinding[] => {
     const check = formatPolicyKey(ref);
     return reportOn(check, policies.get(check) ?? { value: undefined }, (live): DoctorFinding[] =>

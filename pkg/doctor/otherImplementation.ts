@@ -24,17 +24,17 @@ function findDefinition(definitions: ClusterSnapshot["definitions"], name: strin
 }
 
 /** Returns the findings about another implementation: only those of checks that do not depend on what olmv1 installs. */
-export function collectOtherFindings(facts: ClusterSnapshot): DoctorFinding[] {
-  const programs = facts.programs.filter(({ program }) => program !== "permission-manager");
+export function collectOtherFindings(snapshot: ClusterSnapshot): DoctorFinding[] {
+  const programs = snapshot.programs.filter(({ program }) => program !== "permission-manager");
   const isAbsent = ({ deployment }: ProgramSnapshot): boolean => "value" in deployment && deployment.value === undefined;
-  const found = { ...facts, programs: programs.filter((one) => !isAbsent(one)) };
+  const found = { ...snapshot, programs: programs.filter((one) => !isAbsent(one)) };
   return [
-    ...checkApiServer(facts),
+    ...checkApiServer(snapshot),
     describeImplementation(found),
     ...programs.filter(isAbsent).map(describeAbsent),
     ...checkDeployments(found),
     ...checkLeases(found),
-    ...checkCatalogs(facts),
+    ...checkCatalogs(snapshot),
   ];
 }
 

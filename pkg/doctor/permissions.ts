@@ -9,21 +9,22 @@ import { compileSelector } from "../resolve/labelSelector.ts";
 import { formatCount, formatList } from "../text/lists.ts";
 import { type ClusterSnapshot, type DoctorFinding, reportOn } from "./clusterSnapshot.ts";
 import { readManagedMode } from "./programs.ts";
+import { getPartValue } from "./snapshotPart.ts";
 
 /** Maximum number of objects listed in a message. */
 const NAMED_MAX = 3;
 
 /** Checks the permissions of extensions: their policies, their state, and permissions that no extension needs. */
-export function checkPermissions(facts: ClusterSnapshot): DoctorFinding[] {
-  const mode = readManagedMode(facts);
+export function checkPermissions(snapshot: ClusterSnapshot): DoctorFinding[] {
+  const mode = readManagedMode(snapshot);
   if (mode === "off") return [];
-  const { extensions, catalogs, permissions, permissionPolicies, grants, namespace } = facts;
+  const { extensions, catalogs, permissions, permissionPolicies, grants, namespace } = snapshot;
   return reportOn("extensions", extensions, (all) => {
     const managed = mode === "always" ? all : all.filter(({ spec }) => !spec.serviceAccount?.name);
     const context: Context = {
       extensions: new Map(all.map((one) => [one.metadata.name, one])),
       managed: new Map(managed.map((one) => [one.metadata.name, one])),
-      catalogs: "value" in catalogs ? catalogs.value : undefined,
+      catalogs: getPartValue(catalogs),
       isModeKnown: mode !== undefined,
       namespace,
     };

@@ -5,6 +5,7 @@ import { assessCertificates } from "../certificates/rotation.ts";
 import { getServingSecretName, listCertificateHostNames, parseServingSecret } from "../certificates/servingCertificate.ts";
 import { findLeader, type Lease } from "../controller/lease.ts";
 import { type ClusterSnapshot, type DoctorFinding, type ProgramName, type ProgramSnapshot, reportOn } from "./clusterSnapshot.ts";
+import { getPartValue } from "./snapshotPart.ts";
 
 const MANAGED_FLAG = "--managed-permissions=";
 
@@ -16,7 +17,7 @@ interface Deployment {
 
 /** Returns a server's Deployment; undefined if it does not exist or the user may not read it. */
 function getDeployment({ deployment }: ProgramSnapshot): Deployment | undefined {
-  return "value" in deployment ? (deployment.value as Deployment | undefined) : undefined;
+  return getPartValue(deployment) as Deployment | undefined;
 }
 
 /** The value of the operator-controller flag --managed-permissions; undefined if its Deployment does not exist or you may not read it. */
@@ -130,8 +131,8 @@ const OVERDUE_DAYS = { "self-managed": 28, files: 7 } as const;
  * Checks whether the serving certificates of the servers are valid for the names of their Services, and for how long. permission-manager has none,
  * because it reads no Secrets of its namespace.
  */
-export function checkCertificates(facts: ClusterSnapshot): DoctorFinding[] {
-  return facts.programs.flatMap((program) => checkOne(program, facts.now));
+export function checkCertificates(snapshot: ClusterSnapshot): DoctorFinding[] {
+  return snapshot.programs.flatMap((program) => checkOne(program, snapshot.now));
 }
 
 function checkOne(facts: ProgramSnapshot, now: number): DoctorFinding[] {

@@ -9,7 +9,7 @@ import { formatList } from "../text/lists.ts";
 import { truncateExcerpt } from "../text/truncate.ts";
 import { type ClusterSnapshot, type DoctorFinding, reportOn } from "./clusterSnapshot.ts";
 import type { RegistrySnapshot } from "./registrySnapshot.ts";
-import type { SnapshotPart } from "./snapshotPart.ts";
+import { getPartValue } from "./snapshotPart.ts";
 
 const CHECK = "registries";
 const ENTRIES_MAX = 50;
@@ -38,17 +38,16 @@ function listUnreadable({ mirrors, image, authorities, configMaps, files, reader
   return refused ? reportOn(CHECK, refused, () => []) : [];
 }
 
-function valueOf<T>(part: SnapshotPart<T>): T | undefined {
-  return "value" in part ? part.value : undefined;
-}
-
 /** Reads the settings of all servers; their ConfigMaps can differ if the servers are in several namespaces. */
 function readSettings({ mirrors, image, authorities, configMaps }: RegistrySnapshot): RegistrySettings {
-  const own = configMaps.flatMap((part) => valueOf(part) ?? []).map((configMap) => readRegistriesConfigMap(configMap));
+  const own = configMaps.flatMap((part) => getPartValue(part) ?? []).map((configMap) => readRegistriesConfigMap(configMap));
   return toRegistrySettings({
-    mirrors: Object.fromEntries(mirrors.map(({ kind, objects }) => [kind, valueOf(objects) ?? []])) as Record<MirrorKind, KubeObject[]>,
-    image: valueOf(image),
-    authorities: valueOf(authorities),
+    mirrors: Object.fromEntries(mirrors.map(({ kind, objects }) => [kind, getPartValue(objects) ?? []])) as Record<
+      MirrorKind,
+      KubeObject[]
+    >,
+    image: getPartValue(image),
+    authorities: getPartValue(authorities),
     configMaps: own,
   });
 }
@@ -59,7 +58,7 @@ function readFiles({ files }: RegistrySnapshot): { entries: RegistryEntry[]; fin
   const findings: DoctorFinding[] = [];
   for (const { origin, text } of files) {
     try {
-      entries.push(...parseRegistriesConf(valueOf(text) ?? "", true).map((entry) => ({ ...entry, origin })));
+      entries.push(...parseRegistriesConf(getPartValue(text) ?? "", true).map((entry) => ({ ...entry, origin })));
     } catch (err) {
       const message = `registries.conf: ${truncateExcerpt(getErrorMessage(err))}: no image can be pulled`;
       findings.push({ check: origin, status: "problem", message, next: "correct registries.conf" });
@@ -70,9 +69,9 @@ function readFiles({ files }: RegistrySnapshot): { entries: RegistryEntry[]; fin
 
 /** Checks whether the servers may read the objects, if there are any. */
 function checkAccess({ mirrors, image, reader }: RegistrySnapshot): DoctorFinding[] {
-  const hasMirrors = mirrors.some(({ objects }) => (valueOf(objects)?.length ?? 0) > 0);
-  if (valueOf(reader) || !(hasMirrors || valueOf(image))) return [];
-  const denied = valueOf(image) ? `${CLUSTER_IMAGE_ORIGIN}, so they reject every image` : "the mirrors of the cluster";
+  const hasMirrors = mirrors.some(({ objects }) => (getPartValue(objects)?.length ?? 0) > 0);
+  if (getPartValue(reader) || !(hasMirrors || getPartValue(image))) return [];
+  const denied = getPartValue(image) ? `${CLUSTER_IMAGE_ORIGIN}, so they reject every image` : "the mirrors of the cluster";
   const message = `the servers cannot read ${denied}: ClusterRoleBinding olmv1-registries-reader does not exist`;
   return [{ check: CHECK, status: "problem", message, next: GRANT }];
 }
@@ -85,8 +84,8 @@ function listProblems({ image, authorities }: RegistrySnapshot, { problems }: Re
     const place = namespace === undefined ? "" : `-n ${namespace} `;
     return { ...found, next: `kubectl ${place}edit ${object.kind.toLowerCase()} ${name}` };
   });
-  const name = getAuthoritiesName(valueOf(image));
-  if (name === undefined || valueOf(authorities)) return findings;
+  const name = getAuthoritiesName(getPartValue(image));
+  if (name === undefined || getPartValue(authorities)) return findings;
   const message = `spec.additionalTrustedCA names ConfigMap ${CLUSTER_CONFIG_NAMESPACE}/${name}, which does not exist`;
   const next = `kubectl -n ${CLUSTER_CONFIG_NAMESPACE} create configmap ${name} --from-file=HOST..PORT=FILE`;
   return [...findings, { check: CLUSTER_IMAGE_ORIGIN, status: "warning", message, next }];

@@ -8,7 +8,7 @@ import {
   MIRROR_KINDS,
   type MirrorKind,
 } from "../oci/registries/registryObjects.ts";
-import { readAnswer, type SnapshotPart } from "./snapshotPart.ts";
+import { getPartValue, readAnswer, type SnapshotPart } from "./snapshotPart.ts";
 
 /** The objects that configure registries; an object that does not exist is undefined. */
 export interface RegistrySnapshot {
@@ -78,7 +78,7 @@ interface ServerContainer {
 }
 
 function readContainer(part: SnapshotPart<KubeObject | undefined>): ServerContainer {
-  const { template } = (("value" in part ? part.value?.["spec"] : undefined) ?? {}) as {
+  const { template } = (getPartValue(part)?.["spec"] ?? {}) as {
     template?: { spec?: ServerContainer & { containers?: ServerContainer[] } };
   };
   const { containers = [], volumes } = template?.spec ?? {};

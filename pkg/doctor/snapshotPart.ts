@@ -14,3 +14,8 @@ export async function readAnswer<T, A>(read: () => Promise<T>, absent: A): Promi
     throw err;
   }
 }
+
+/** Returns the result of a read; undefined if it was forbidden. */
+export function getPartValue<T>(part: SnapshotPart<T>): T | undefined {
+  return "value" in part ? part.value : undefined;
+}

@@ -38,7 +38,7 @@ const UTF16 = "invalid UTF-8: the file begins with a UTF-16 byte order mark; sav
 
 /**
  * Decodes a stream of YAML documents, concatenated JSON objects, or JSON Lines. Keeps one document at a time in memory. Skips empty documents.
- * In JSON, a number in property olm.maxOpenShiftVersion keeps its text for `canonicalJson`. In YAML, it is an ordinary number, like in Go.
+ * In JSON, a number in property olm.maxOpenShiftVersion keeps its text for `encodeCanonicalJson`. In YAML, it is an ordinary number, like in Go.
  * @param file the name of the stream in errors.
  * @throws ContentError with file, document, line and reason, after yielding the metas before the error.
  */

@@ -1,3 +1,4 @@
+import { compareUtf8 } from "../text/compare.ts";
 import { findMember, foldKey, isObject } from "./members.ts";
 
 /** The property with a number that is kept as text, because 4.10 and 4.1 are different versions. */
@@ -15,6 +16,18 @@ interface SourceAccess {
   parse(text: string, reviver: Reviver): unknown;
   rawJSON(text: string): RawJson;
   isRawJSON(value: unknown): value is RawJson;
+}
+
+/**
+ * Parses JSON with JSON.parse; undefined if it is invalid. The error is not reported, because its
+ * message would quote the text.
+ */
+export function tryParseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -137,7 +150,7 @@ function encodeObject(object: object, format: JsonFormat, emit: Emit): void {
   if (token !== undefined) return emit(token);
   const members = object as Readonly<Record<string, unknown>>;
   const keys = Object.keys(members);
-  if (format.sortKeys) keys.sort(keys.some((key) => BEYOND_BMP.test(key)) ? compareBytes : undefined);
+  if (format.sortKeys) keys.sort(keys.some((key) => BEYOND_BMP.test(key)) ? compareUtf8 : undefined);
   let before = "{";
   for (const key of keys) {
     const member = members[key];
@@ -149,10 +162,6 @@ function encodeObject(object: object, format: JsonFormat, emit: Emit): void {
     before = ",";
   }
   emit(before === "{" ? "{}" : "}");
-}
-
-function compareBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 function goNumber(value: number): string {

@@ -36,6 +36,7 @@ export type GoMembers = ReadonlyMap<string, unknown>;
 /** Thrown if the JSON does not match the Go type. The message contains the member and the types, but no value. */
 export class GoMismatch extends Error {}
 
+/** Defines the shape of a Go struct by the shapes of its fields. */
 export function goStruct(fields: Readonly<Record<string, GoShape>>): GoStruct {
   return { fields: new Map(Object.entries(fields).map(([name, shape]) => [foldKey(name), { name, shape }])) };
 }

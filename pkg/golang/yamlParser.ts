@@ -3,6 +3,7 @@ import { Scanner, type Token } from "./yamlScanner.ts";
 /** A value in YAML source text. `start` is the offset of its first character, tag or anchor. `tag` is empty if there is none. */
 export type YamlNode = ScalarNode | CollectionNode | AliasNode;
 
+/** A text, with its tag. */
 export interface ScalarNode {
   readonly kind: "scalar";
   readonly start: number;
@@ -12,6 +13,7 @@ export interface ScalarNode {
   readonly isPlain: boolean;
 }
 
+/** A sequence or a mapping. */
 export interface CollectionNode {
   readonly kind: "sequence" | "mapping";
   readonly start: number;
@@ -19,6 +21,7 @@ export interface CollectionNode {
   readonly children: readonly YamlNode[];
 }
 
+/** A reference to the node with an anchor. */
 export interface AliasNode {
   readonly kind: "alias";
   readonly start: number;

@@ -176,6 +176,10 @@ export function diffPermissions(from: readonly BundlePermissions[], to: readonly
   };
 }
 
+/**
+ * Formats the difference for a terminal: the bundles, then added and removed rules of installer and
+ * operator.
+ */
 export function formatPermissionsDiff({ from, to, account, installer, operator }: PermissionsDiff): string {
   return [
     `from ${from.map(escapeLines).join(", ")} to ${to.map(escapeLines).join(", ")}`,

@@ -69,8 +69,8 @@ export class Client {
   }
 
   /**
-   * Returns a client with the same server and identity that transforms the server's errors and warnings, which may quote the request, with `told`.
-   * `close` the parent to close it.
+   * Returns a client with the same server and identity that transforms the server's errors and warnings, which may quote the request, with
+   * `filterText`. `close` the parent to close it.
    */
   withTextFilter(filterText: (text: string) => string): Client {
     return new Client(this.#transport, this.#discovery, filterText);

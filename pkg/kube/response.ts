@@ -129,7 +129,8 @@ export async function readErrorResponse(response: HttpResponse, filterText: Text
   return message === err.message ? err : new KubeError(message, err);
 }
 
-function parseJsonOrText(text: string): unknown {
+/** Parses JSON; returns the text itself if it is invalid. */
+export function parseJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

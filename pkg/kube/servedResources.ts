@@ -1,6 +1,6 @@
 import { isObject } from "../golang/members.ts";
 import type { Client } from "./client.ts";
-import { readBodyText, readResponse, toKubeError } from "./response.ts";
+import { parseJsonOrText, readBodyText, readResponse, toKubeError } from "./response.ts";
 
 /** One kind and version that the API server serves. */
 export interface ServedResource {
@@ -60,7 +60,7 @@ export class ServedResources {
     const response = await this.#client.request("GET", path, { headers, signal });
     const text = await readBodyText(response.body);
     if (response.statusCode === 304 && known) return known;
-    const answer = parseDiscovery(text);
+    const answer = parseJsonOrText(text);
     if (response.statusCode >= 400) throw toKubeError(response.statusCode, answer, undefined);
     if (!isObject(answer) || answer["kind"] !== "APIGroupDiscoveryList")
       throw new Error(`path ${path} of the API server does not support aggregated discovery: Kubernetes 1.27 or later is required`);
@@ -76,14 +76,6 @@ interface GroupDiscoveryList {
 interface ResourceDiscovery {
   resource: string;
   responseKind?: { kind?: string };
-}
-
-function parseDiscovery(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 function listResources({ items = [] }: GroupDiscoveryList): ServedResource[] {

@@ -1,6 +1,7 @@
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
 import { CLASSIC_GROUP } from "../api/migration.ts";
 import { parseRawProperties } from "../bundle/properties.ts";
+import { tryParseJson } from "../golang/json.ts";
 import { getNonEmptyText, getObjectAt, getObjectsAt, getTextsAt, isObject } from "../golang/members.ts";
 import { toOneLine } from "../text/escape.ts";
 import { truncateExcerpt } from "../text/truncate.ts";
@@ -45,7 +46,7 @@ function apiName(api: unknown): string {
 /** Returns the properties in the annotations of a ClusterServiceVersion, parsed. Ignores invalid ones. */
 export function readStatedProperties({ metadata: { annotations = {} } }: KubeObject): { type: string; value: string; content: unknown }[] {
   const all = PROPERTIES.flatMap((key) => readProperties(annotations[key]));
-  return all.map(({ type, value }) => ({ type, value, content: parsed(value) }));
+  return all.map(({ type, value }) => ({ type, value, content: tryParseJson(value) }));
 }
 
 function stated(object: KubeObject): CsvDependency[] {
@@ -91,14 +92,6 @@ function readProperties(text: string | undefined): { type: string; value: string
     return parseRawProperties(list === undefined ? text : JSON.stringify(list));
   } catch {
     return [];
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }
 

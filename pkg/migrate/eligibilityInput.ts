@@ -1,4 +1,4 @@
-import { compareVersions, parseVersion, type Version } from "../version/version.ts";
+import { compareVersions, tryParseVersion } from "../version/version.ts";
 import type { InstalledCsv } from "./clusterServiceVersion.ts";
 import type { OperatorGroup } from "./operatorGroup.ts";
 import type { Subscription } from "./subscription.ts";
@@ -74,19 +74,11 @@ export interface PackageOffers {
  * ClusterServiceVersion, is invalid.
  */
 export function findSameBundles({ bundles }: PackageOffers, { version }: Pick<InstalledCsv, "version">): readonly BundleOffer[] {
-  const installed = versionIn(version);
+  const installed = tryParseVersion(version);
   return bundles.filter((offer) => {
-    const offered = versionIn(offer.version);
+    const offered = tryParseVersion(offer.version);
     return !installed || !offered || compareVersions(offered, installed) === 0;
   });
-}
-
-function versionIn(text: string): Version | undefined {
-  try {
-    return parseVersion(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A finding of a check, with a suggested action. */

@@ -9,7 +9,7 @@ import type { ChannelEntry, Meta } from "../fbc/types.ts";
 import { findMember, getListMember, getObjectAt, getObjectMembers, getTextMember, isObject } from "../golang/members.ts";
 import { goQuote } from "../golang/quote.ts";
 import { compareText } from "../text/compare.ts";
-import { compareVersions, parseVersion, type Version } from "../version/version.ts";
+import { compareVersions, tryParseVersion } from "../version/version.ts";
 
 /** A channel in the package manifest format. Contains only the newest version: older versions follow from `replaces`. */
 interface ManifestChannel {
@@ -273,16 +273,8 @@ function listChannelMembers({ currentCSV }: ManifestChannel, versions: PackageVe
 }
 
 function compareTexts(a: string, b: string): number {
-  const [x, y] = [versionFrom(a), versionFrom(b)];
+  const [x, y] = [tryParseVersion(a), tryParseVersion(b)];
   return x === undefined || y === undefined ? compareText(a, b) : compareVersions(x, y);
-}
-
-function versionFrom(text: string): Version | undefined {
-  try {
-    return parseVersion(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function packageMeta({ packageName, channels, defaultChannel }: PackageManifest, versions: PackageVersions): Meta {

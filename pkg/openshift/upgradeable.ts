@@ -4,6 +4,7 @@ import { type MaxVersion, parseMaxVersion } from "../bundle/maxOpenShiftVersion.
 import { parseRawProperties } from "../bundle/properties.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
+import { compareUtf8 } from "../text/compare.ts";
 import { CAUSE_LENGTH, NAME_LENGTH, truncate } from "../text/truncate.ts";
 import { type ClusterVersion, formatMinorVersion, getNextMinor, isNextAllowed, type MinorVersion } from "../version/clusterVersion.ts";
 import type { NewOperatorCondition } from "./operatorConditions.ts";
@@ -188,7 +189,7 @@ function collectReasons(
   );
   const errors = sortTexts(verdicts, (verdict) => findError(verdict, cluster));
   const advice = sortTexts(verdicts, (verdict) => findAdvice(verdict, cluster, remedies.get(verdict.extension)));
-  return { blocked: [...new Set(blocked)].sort(compareBytes), errors, advice };
+  return { blocked: [...new Set(blocked)].sort(compareUtf8), errors, advice };
 }
 
 /** Returns the texts of the verdicts without duplicates, sorted by extension and text. */
@@ -196,7 +197,7 @@ function sortTexts(verdicts: readonly ReleaseVerdict[], getText: (verdict: Relea
   const texts = verdicts
     .map((verdict) => ({ extension: verdict.extension, text: getText(verdict) ?? "" }))
     .filter(({ text }) => text !== "");
-  texts.sort((a, b) => compareBytes(a.extension, b.extension) || compareBytes(a.text, b.text));
+  texts.sort((a, b) => compareUtf8(a.extension, b.extension) || compareUtf8(a.text, b.text));
   return [...new Set(texts.map(({ text }) => text))];
 }
 
@@ -231,8 +232,4 @@ function quoteName(name: string): string {
 
 function formatNextMinor(cluster: ClusterVersion): string {
   return cluster.kind === "known" ? formatMinorVersion(getNextMinor(cluster.minor)) : "unknown";
-}
-
-function compareBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

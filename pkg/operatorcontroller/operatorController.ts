@@ -101,7 +101,7 @@ export class OperatorController {
 
   constructor(options: OperatorControllerOptions) {
     this.#options = options;
-    const { client, log, metrics, workers, maxBackoffMs, recheckIntervalMs } = options;
+    const { client, log, metrics, maxBackoffMs, recheckIntervalMs } = options;
     this.#extensions = new Informer<ClusterExtension>(client, EXTENSION, { transform: withoutBulk }, log);
     this.#catalogs = new Informer<ClusterCatalog>(client, CATALOG, { transform: withoutBulk }, log);
     this.#contents = new CatalogPackages(options.packages);
@@ -124,8 +124,8 @@ export class OperatorController {
     }
     this.#identities = new Identities(client, new ServiceAccountTokens(client), this.#managed);
     this.#metrics = new ExtensionMetrics(metrics);
-    const facts = new InstalledSummaryCache();
-    this.#releases = new ReleaseStore(client, options.systemNamespace, facts, new StreamingCodec());
+    const summaries = new InstalledSummaryCache();
+    this.#releases = new ReleaseStore(client, options.systemNamespace, summaries, new StreamingCodec());
     this.#watchTimers = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
     this.#certificateTimers = new KeyedTimers(systemClock, (name) => this.#queue.add(name));
     const requeueAfter = (name: string, inMs: number): void => this.#watchTimers.set(name, inMs);
@@ -140,7 +140,7 @@ export class OperatorController {
       client,
       objectSets: this.#objectSets,
       store: this.#releases,
-      cache: facts,
+      cache: summaries,
       systemNamespace: options.systemNamespace,
       log,
     });
@@ -163,29 +163,8 @@ export class OperatorController {
     this.#images = new BundleImages(options.puller, (name) => this.#queue.add(name));
     registerPullMetrics(metrics, () => this.#images.pulls);
     this.#reconciler = this.#newReconciler();
-    this.#gate = new ClusterUpgradeGate({
-      client,
-      settings: options.clusterUpgrade,
-      systemNamespace: options.systemNamespace,
-      extensions: this.#extensions,
-      clusterVersion: options.clusterVersion,
-      releases: this.#installedReleases,
-      findRemedy: (name, bundles, signal) => this.#findRemedy(name, bundles, signal),
-      operatorConditions: this.#operatorConditions,
-      events: this.#events,
-      log,
-      metrics,
-    });
-    const reconcile = (name: string, context: ReconcileContext): Promise<ReconcileOutcome> => this.#reconcile(name, context);
-    this.#controller = new Controller({
-      name: NAME,
-      queue: this.#queue,
-      workers,
-      ...(options.slowReconcileMs === undefined ? {} : { slowAfterMs: options.slowReconcileMs }),
-      log,
-      metrics: registerControllerMetrics(metrics, NAME),
-      reconcile,
-    });
+    this.#gate = this.#newGate();
+    this.#controller = this.#newController();
     enqueueOnChanges({
       clusterVersion: options.clusterVersion,
       clusterProxy: options.clusterProxy,
@@ -299,10 +278,10 @@ export class OperatorController {
 
   /** Records an Event once for each generation of an extension whose ServiceAccount has no effect. */
   #reportIgnoredAccount(extension: Readonly<ClusterExtension>): void {
-    const remembered = this.#memory.of(extension);
+    const entry = this.#memory.of(extension);
     const { generation = 0 } = extension.metadata;
-    if (!this.#managed.ignoresAccount(extension) || remembered.reportedAccountAt === generation) return;
-    remembered.reportedAccountAt = generation;
+    if (!this.#managed.ignoresAccount(extension) || entry.reported.accountAt === generation) return;
+    entry.reported.accountAt = generation;
     const message = `spec.serviceAccount ${goQuote(extension.spec.serviceAccount?.name ?? "")} has no effect: permission-manager grants the permissions of all extensions`;
     this.#events.record(extension, "Warning", "ServiceAccountIgnored", message);
   }
@@ -373,6 +352,36 @@ export class OperatorController {
       enqueueForCertificates: (name, inMs) => this.#certificateTimers.set(name, inMs),
       resyncMs: (extension) => this.#resyncMs(this.#needsFrequentReconcile(extension) ? 1 : FULL_EVERY),
       forget: (name) => this.#forget(name),
+    });
+  }
+
+  #newGate(): ClusterUpgradeGate {
+    const { client, clusterUpgrade, systemNamespace, clusterVersion, log, metrics } = this.#options;
+    return new ClusterUpgradeGate({
+      client,
+      settings: clusterUpgrade,
+      systemNamespace,
+      extensions: this.#extensions,
+      clusterVersion,
+      releases: this.#installedReleases,
+      findRemedy: (name, bundles, signal) => this.#findRemedy(name, bundles, signal),
+      operatorConditions: this.#operatorConditions,
+      events: this.#events,
+      log,
+      metrics,
+    });
+  }
+
+  #newController(): Controller {
+    const { workers, slowReconcileMs, log, metrics } = this.#options;
+    return new Controller({
+      name: NAME,
+      queue: this.#queue,
+      workers,
+      ...(slowReconcileMs === undefined ? {} : { slowAfterMs: slowReconcileMs }),
+      log,
+      metrics: registerControllerMetrics(metrics, NAME),
+      reconcile: (name, context) => this.#reconcile(name, context),
     });
   }
 }

@@ -20,6 +20,11 @@ export const RELEASE_STATUSES = [
 /** One of `RELEASE_STATUSES`. */
 export type ReleaseStatus = (typeof RELEASE_STATUSES)[number];
 
+/** Parses a release status; "unknown" for every other value. */
+export function parseReleaseStatus(value: unknown): ReleaseStatus {
+  return RELEASE_STATUSES.find((status) => status === value) ?? "unknown";
+}
+
 /** An object of earlier releases that still has the extension's marks. */
 export interface LeftObject extends ObjectRef {
   /** Why a CustomResourceDefinition is kept. Absent if another extension needs the object. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findSimilarName } from "./compare.ts";
+import { compareText, compareUtf8, findSimilarName } from "./compare.ts";
 
 const NAMES = ["deploymentConfig", "deploymentConfigs", "env", "envFrom", "watchNamespace", "watchNamespaces"];
 
@@ -18,4 +18,10 @@ test.for<[written: string, meant: string | undefined]>([
   ["x".repeat(100_000), undefined],
 ])("findSimilarName of $0 is $1", ([written, meant]) => {
   expect(findSimilarName(written, NAMES)).toBe(meant);
+});
+
+test("compareUtf8 orders a character outside of the basic plane last when compareText orders it first", () => {
+  const [basic, beyond] = ["\uffee", "\u{1f600}"];
+  expect(compareUtf8(basic, beyond)).toBeLessThan(0);
+  expect(compareText(basic, beyond)).toBeGreaterThan(0);
 });

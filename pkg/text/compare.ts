@@ -7,6 +7,14 @@ export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/**
+ * Compares by the bytes in UTF-8, as Go does. Differs from `compareText` only for characters outside
+ * of the basic plane.
+ */
+export function compareUtf8(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
 /** Maximum number of edits between similar names. */
 const MAX_EDITS = 2;
 /** Maximum length of a name to compare; longer names are unlikely to be typed. */

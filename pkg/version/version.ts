@@ -132,6 +132,15 @@ export function parseVersion(text: string): Version {
   return { major, minor, patch, prerelease, build };
 }
 
+/** Parses a strict semantic version as `parseVersion`; undefined if it is invalid. */
+export function tryParseVersion(text: string): Version | undefined {
+  try {
+    return parseVersion(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns a negative number, 0 or a positive number by semver precedence; ignores build metadata. */
 export function compareVersions(a: Version, b: Version): number {
   if (a.major !== b.major) return a.major < b.major ? -1 : 1;

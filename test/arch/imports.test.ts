@@ -145,12 +145,14 @@ describe("imports point inwards", () => {
   });
 
   test("the servers do not import modules that only catalog authors need", () => {
-    const servers = sources.filter(({ file }) => /^(cmd\/(catalogd|operator-controller)|pkg\/(catalogd|operatorcontroller))\//.test(file));
+    const servers = sources.filter(({ file }) =>
+      /^(cmd\/(catalogd|operator-controller|permission-manager)|pkg\/(catalogd|operatorcontroller|permissionmanager))\//.test(file),
+    );
     expect(offending(servers, ({ internal }) => internal.filter((target) => target.startsWith("pkg/authoring/")))).toEqual([]);
   });
 
   test("the servers do not import the development control plane", () => {
-    const servers = sources.filter(({ file }) => /^cmd\/(catalogd|operator-controller)\//.test(file));
+    const servers = sources.filter(({ file }) => /^cmd\/(catalogd|operator-controller|permission-manager|console)\//.test(file));
     expect(offending(servers, ({ internal }) => internal.filter((target) => getPackage(target) === DEVELOPMENT_ONLY))).toEqual([]);
   });
 });

@@ -13,7 +13,7 @@ const ARGUED: readonly { readonly names: readonly string[]; readonly files: RegE
     why: "Each server program describes its own flags in a file of the same form, and only that program and its tests import it.",
   },
   {
-    names: ["Phase", "Started", "newStarted", "statusFrom"],
+    names: ["Phase", "Started", "newStarted"],
     files: /^pkg\/(catalogd|operatorcontroller)\//,
     why: "Each controller has the same parts under the same names, and neither may import the other (imports.test.ts).",
   },

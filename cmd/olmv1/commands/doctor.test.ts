@@ -177,15 +177,15 @@ const createPolicy = (name: string, covers?: PermissionPolicy["spec"]["covers"])
   spec: covers ? { covers } : {},
 });
 
-const collectProblems = (facts: ClusterSnapshot): DoctorFinding[] =>
-  collectFindings(facts, "0.1.0").filter(({ status }) => status !== "ok");
+const collectProblems = (snapshot: ClusterSnapshot): DoctorFinding[] =>
+  collectFindings(snapshot, "0.1.0").filter(({ status }) => status !== "ok");
 const createWithCatalogd = (parts: ProgramParts): ClusterSnapshot =>
   createSnapshot({ programs: PROGRAMS.map(({ program }) => createProgram(program, program === "catalogd" ? parts : {})) });
 
 test("doctor reports no problems in a working installation", async () => {
-  const facts = createSnapshot();
-  expect(collectProblems(facts)).toEqual([]);
-  const text = formatDoctorReport({ width: 80, colour: false }, collectFindings(facts, "0.1.0"));
+  const snapshot = createSnapshot();
+  expect(collectProblems(snapshot)).toEqual([]);
+  const text = formatDoctorReport({ width: 80, colour: false }, collectFindings(snapshot, "0.1.0"));
   const ends = new Date(NOW + 80 * DAY).toISOString().slice(0, 10);
   expect(text).toContain(ends);
   await expect(text).toMatchFileSnapshot(`${GOLDENS}/doctor-healthy.txt`);
@@ -196,7 +196,7 @@ test("doctor suggests a fix for each problem when many parts of an installation 
     ...secrets.get("operator-controller")!,
     data: { ...(secrets.get("operator-controller")?.["data"] as object), "tls.key": "" },
   };
-  const facts = createSnapshot({
+  const snapshot = createSnapshot({
     serverVersion: "v1.29.4",
     definitions: new Map([
       ["clustercatalogs.olm.operatorframework.io", { value: undefined }],
@@ -233,8 +233,8 @@ test("doctor suggests a fix for each problem when many parts of an installation 
     },
     grants: { value: [createGrant("old")] },
   });
-  expect(collectProblems(facts).every(({ next }) => next !== undefined)).toBe(true);
-  await expect(formatDoctorReport({ width: 80, colour: false }, collectFindings(facts, "0.1.0"))).toMatchFileSnapshot(
+  expect(collectProblems(snapshot).every(({ next }) => next !== undefined)).toBe(true);
+  await expect(formatDoctorReport({ width: 80, colour: false }, collectFindings(snapshot, "0.1.0"))).toMatchFileSnapshot(
     `${GOLDENS}/doctor-broken.txt`,
   );
 });
@@ -372,7 +372,12 @@ describe("doctor in a broken installation", () => {
       createSnapshot({ catalogs: { value: [] } }),
       createWithCatalogd({ ready: 0 }),
     ];
-    expect(exits.map((facts) => computeExitCode(collectFindings(facts, "0.1.0")))).toEqual([EXIT.error, EXIT.error, EXIT.yes, EXIT.no]);
+    expect(exits.map((snapshot) => computeExitCode(collectFindings(snapshot, "0.1.0")))).toEqual([
+      EXIT.error,
+      EXIT.error,
+      EXIT.yes,
+      EXIT.no,
+    ]);
     const old = { ...none, serverVersion: "v1.29.4" };
     expect(computeExitCode(collectFindings(old, "0.1.0"))).toBe(EXIT.no);
   });
@@ -492,7 +497,7 @@ describe("doctor checks permissions", () => {
 
   test("doctor needs neither permission-manager nor its policies when operator-controller does not use it", () => {
     const args = ["--leader-elect", "--serving-certificates=self-managed", "--managed-permissions=off"];
-    const facts = createSnapshot({
+    const snapshot = createSnapshot({
       programs: PROGRAMS.map(({ program }) =>
         program === "permission-manager"
           ? { ...createProgram(program, { lease: undefined }), deployment: { value: undefined } }
@@ -501,7 +506,7 @@ describe("doctor checks permissions", () => {
       policies: new Map([...createSnapshot().policies].filter(([name]) => !name.includes(" olmv1-"))),
       grants: { value: [createGrant("gone")] },
     });
-    expect(collectProblems(facts)).toEqual([]);
+    expect(collectProblems(snapshot)).toEqual([]);
   });
 
   test("doctor does not report permissions of extensions with a ServiceAccount when operator-controller ignores it", () => {

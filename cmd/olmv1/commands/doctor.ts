@@ -54,8 +54,10 @@ export function computeExitCode(findings: readonly DoctorFinding[]): number {
 /** Runs `olmv1 doctor`. */
 export async function runDoctor(terminal: Terminal, options: DoctorOptions): Promise<void> {
   await withCluster(options, async (client) => {
-    const facts = await withProgress(terminal, "reading the cluster", () => readSnapshot(client, options.systemNamespace, terminal.signal));
-    const findings = collectFindings(facts, PROGRAM_VERSION);
+    const snapshot = await withProgress(terminal, "reading the cluster", () =>
+      readSnapshot(client, options.systemNamespace, terminal.signal),
+    );
+    const findings = collectFindings(snapshot, PROGRAM_VERSION);
     terminal.exit(computeExitCode(findings));
     await print(terminal, options.output, { data: { findings }, text: () => formatDoctorReport(terminal, findings) });
   });

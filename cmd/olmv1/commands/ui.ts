@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { waitForAbort } from "../../../pkg/async/concurrency.ts";
 import { getCacheFolder } from "../../../pkg/catalogcache/catalogCache.ts";
 import { ClusterIdentity } from "../../../pkg/console/cluster/clusterIdentity.ts";
 import { LoginSessions } from "../../../pkg/console/http/loginSessions.ts";
@@ -84,7 +85,7 @@ export async function runUi(terminal: Terminal, options: UiOptions): Promise<voi
       lines.on("line", () => terminal.out(`Console: ${createLink()}\n`));
       terminal.signal.addEventListener("abort", () => lines.close(), { once: true });
     }
-    await untilAborted(terminal.signal);
+    await waitForAbort(terminal.signal);
   } finally {
     await client.close();
   }
@@ -111,9 +112,4 @@ async function buildPages(signal: AbortSignal): Promise<void> {
     child.once("exit", resolve);
   });
   if (code !== 0 && !signal.aborted) throw new Error("the web console cannot be built. Run npm install, then npm run console.");
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

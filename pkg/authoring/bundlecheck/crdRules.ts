@@ -1,11 +1,10 @@
 import type { JsonObject } from "../../api/k8s.ts";
-import { findUnknownFields } from "../../bundle/unknownMembers.ts";
 import { readCrdVersions } from "../../crdsafety/crdParts.ts";
 import { getObjectAt, isObject } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
 import type { YamlPath } from "../../golang/yaml.ts";
 import type { BundleContent, CrdManifest } from "./content.ts";
-import { type Breach, defineErrorRule, defineWarningRule, formatMemberPath, type RuleTable, Source } from "./rule.ts";
+import { type Breach, defineErrorRule, defineWarningRule, formatMemberPath, listDroppedFields, type RuleTable, Source } from "./rule.ts";
 
 /** An error in one node of a schema. */
 interface StructuralFault {
@@ -216,10 +215,5 @@ function conversion(manifest: CrdManifest, { csv }: BundleContent): CrdBreach[] 
 }
 
 function unknownFields({ object }: CrdManifest): CrdBreach[] {
-  return findUnknownFields("apiextensions/v1.CustomResourceDefinition", { ...object, metadata: {} })
-    .filter(({ path }) => path[0] !== "status")
-    .map(({ path, meant }) => ({
-      message: `unknown field ${formatMemberPath(path)} is dropped${meant === undefined ? "" : `: did you mean ${meant}?`}`,
-      path,
-    }));
+  return listDroppedFields("apiextensions/v1.CustomResourceDefinition", { ...object, metadata: {} });
 }

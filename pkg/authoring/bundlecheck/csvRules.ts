@@ -1,7 +1,6 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { isLabel, validateSubdomain } from "../../api/names.ts";
 import { SUGGESTED_NAMESPACE, SUGGESTED_NAMESPACE_TEMPLATE } from "../../bundle/suggestedNamespace.ts";
-import { findUnknownFields } from "../../bundle/unknownMembers.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { decodeBase64 } from "../../golang/base64.ts";
 import { getObjectAt, getObjectsAt, isObject } from "../../golang/members.ts";
@@ -9,7 +8,7 @@ import { goQuote } from "../../golang/quote.ts";
 import { parseRange } from "../../version/blang.ts";
 import { parseOperatorVersion, parseVersion } from "../../version/version.ts";
 import type { BundleContent } from "./content.ts";
-import { type Breach, defineErrorRule, defineInfoRule, defineWarningRule, formatMemberPath, type RuleTable, Source } from "./rule.ts";
+import { type Breach, defineErrorRule, defineInfoRule, defineWarningRule, listDroppedFields, type RuleTable, Source } from "./rule.ts";
 
 const KUBE_VERSION = /^v?\d{1,5}(\.\d{1,5}){1,2}$/;
 const INSTALL_MODES = ["AllNamespaces", "MultiNamespace", "OwnNamespace", "SingleNamespace"];
@@ -86,12 +85,10 @@ function versionForm(content: BundleContent): Breach[] {
 function unknownFields({ csvManifest }: BundleContent): Breach[] {
   if (!csvManifest) return [];
   const { metadata: _, ...object } = csvManifest.object;
-  return findUnknownFields("operators/v1alpha1.ClusterServiceVersion", object)
-    .filter(({ path }) => path[0] !== "status")
-    .map(({ path, meant }) => ({
-      message: `unknown field ${formatMemberPath(path)} is dropped${meant === undefined ? "" : `: did you mean ${meant}?`}`,
-      at: { manifest: csvManifest, path },
-    }));
+  return listDroppedFields("operators/v1alpha1.ClusterServiceVersion", object).map(({ message, path }) => ({
+    message,
+    at: { manifest: csvManifest, path },
+  }));
 }
 
 function installModes(content: BundleContent): Breach[] {

@@ -1,5 +1,8 @@
+import type { JsonObject } from "../../api/k8s.ts";
+import { findUnknownFields } from "../../bundle/unknownMembers.ts";
 import { type Severity } from "../../fbc/validate/rules.ts";
 import { goQuote } from "../../golang/quote.ts";
+import type { YamlPath } from "../../golang/yaml.ts";
 import type { BundleContent, BundlePlace } from "./content.ts";
 
 /** A place where a bundle breaks a rule. */
@@ -51,6 +54,19 @@ export const Source = {
   gate: "OpenShift cluster upgrades",
   security: "Kubernetes security guide",
 } as const;
+
+/**
+ * Lists the unknown fields of an object, because Kubernetes drops them. Ignores its status.
+ * @param type Go type as for `findUnknownFields`.
+ */
+export function listDroppedFields(type: string, object: JsonObject): { message: string; path: YamlPath }[] {
+  return findUnknownFields(type, object)
+    .filter(({ path }) => path[0] !== "status")
+    .map(({ path, meant }) => ({
+      message: `unknown field ${formatMemberPath(path)} is dropped${meant === undefined ? "" : `: did you mean ${meant}?`}`,
+      path,
+    }));
+}
 
 /** Formats a path, such as `spec.install`. */
 export function formatMemberPath(path: readonly (string | number)[]): string {

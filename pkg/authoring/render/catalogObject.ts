@@ -95,7 +95,7 @@ function sortFields(value: unknown): unknown {
 function applyForm(object: JsonObject, form: readonly FieldForm[]): JsonObject {
   const stated = form.flatMap(({ key, zero, members }): [string, unknown][] => {
     const value = findMember(object, key) ?? zero;
-    if (zero === undefined && isEmpty(value)) return [];
+    if (zero === undefined && isOmittedByGo(value)) return [];
     return [[key, members === undefined ? value : applyInside(value, members)]];
   });
   const known = new Set(form.map(({ key }) => foldKey(key)));
@@ -108,6 +108,7 @@ function applyInside(value: unknown, members: readonly FieldForm[]): unknown {
   return isObject(value) ? applyForm(value, members) : value;
 }
 
-function isEmpty(value: unknown): boolean {
+/** Implements Go's `omitempty`, which never omits a struct. */
+export function isOmittedByGo(value: unknown): boolean {
   return value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
 }

@@ -8,6 +8,7 @@ import { findMember, getObjectAt, getObjectMembers, getTextMember, isObject } fr
 import { goQuote } from "../../golang/quote.ts";
 import { parseYaml } from "../../golang/yaml.ts";
 import { truncateExcerpt } from "../../text/truncate.ts";
+import { isOmittedByGo } from "./catalogObject.ts";
 import { sortByImage } from "./relatedImages.ts";
 
 /** The property that contains the metadata of a ClusterServiceVersion instead of its manifest. */
@@ -37,13 +38,7 @@ function csvMetadata(manifest: JsonObject): Property {
     nativeAPIs: spec["nativeAPIs"],
     provider: spec["provider"],
   };
-  return { type: CSV_METADATA, value: Object.fromEntries(Object.entries(value).filter(([, member]) => !isEmpty(member))) };
-}
-
-/** Implements Go's `omitempty`, which never omits a struct. */
-function isEmpty(member: unknown): boolean {
-  if (member === undefined || member === null || member === "") return true;
-  return Array.isArray(member) && member.length === 0;
+  return { type: CSV_METADATA, value: Object.fromEntries(Object.entries(value).filter(([, member]) => !isOmittedByGo(member))) };
 }
 
 /** Migration levels for catalogs. Each level includes the previous ones. @see operator-registry v1.73.0 alpha/action/migrations */

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../api/k8s.ts";
 import { formatWrongKind } from "../../fbc/wrongKind.ts";
 import { getListMember, getObjectAt, getObjectMember, getObjectMembers, getTextMember, isObject } from "../../golang/members.ts";
+import { compareUtf8 } from "../../text/compare.ts";
 
 /** An image that a bundle needs. The name is empty if the bundle does not set it. */
 export interface RelatedImage {
@@ -30,7 +31,7 @@ export function listRelatedImages(csv: JsonObject, bundleImage: string): Related
 
 /** Sorts by the bytes of the image reference. The sort is stable. */
 export function sortByImage<T extends { readonly image: string }>(images: readonly T[]): T[] {
-  return images.toSorted((a, b) => Buffer.compare(Buffer.from(a.image), Buffer.from(b.image)));
+  return images.toSorted((a, b) => compareUtf8(a.image, b.image));
 }
 
 function listedImages(list: unknown): RelatedImage[] {

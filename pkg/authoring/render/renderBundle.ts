@@ -6,6 +6,7 @@ import { formatWrongKind } from "../../fbc/wrongKind.ts";
 import { encodeGoJson } from "../../golang/json.ts";
 import { findMember, getObjectAt, getObjectMembers, getTextMember } from "../../golang/members.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { compareUtf8 } from "../../text/compare.ts";
 import { formatList } from "../../text/lists.ts";
 import { truncateExcerpt } from "../../text/truncate.ts";
 import { type BundleObjects, findBundleFolders, parseAnnotatedProperties, readBundleMetadata, readBundleObjects } from "./bundleObjects.ts";
@@ -109,14 +110,14 @@ const OBJECT = "olm.bundle.object";
 export function renderCatalogBundle(files: BundleFiles, imageOf: (identity: BundleIdentity) => string): CatalogBundle {
   const found = readBundleObjects(files);
   const { csv, objects } = found;
-  const name = textAt(getObjectAt(csv, "metadata"), "name");
+  const name = getTextMember(getObjectAt(csv, "metadata"), "name");
   const provided = providedApis(objects, csv);
   naming(`error checking provided apis in bundle ${truncateExcerpt(name)}: `, () => checkOwnedApis(provided, csv));
   const metadata = readBundleMetadata(files, findBundleFolders(files).metadata);
   const annotated = naming("failed to derive properties: ", () => readAnnotations(csv));
   const stated = [...metadata.properties, ...annotated.properties];
   const own = ownProperty(stated, metadata.packageName, name, csv);
-  const version = textAt(own.value as JsonObject, "version");
+  const version = getTextMember(own.value as JsonObject, "version");
   const image = imageOf({ packageName: metadata.packageName, name, version });
   const properties = [
     own,
@@ -153,12 +154,12 @@ function ownProperty(stated: readonly Property[], packageName: string, bundle: s
   const given = stated.find(({ type, value }) => type === "olm.package" && typeof value === "object" && value !== null);
   if (given) {
     const value = given.value as JsonObject;
-    return packageProperty(textAt(value, "packageName"), textAt(value, "version"), textAt(value, "release"));
+    return packageProperty(getTextMember(value, "packageName"), getTextMember(value, "version"), getTextMember(value, "release"));
   }
   const spec = getObjectAt(csv, "spec");
   const [version, release] = [statedText(spec, "version"), statedText(spec, "release")];
   const annotations = getObjectAt(getObjectAt(csv, "metadata"), "annotations");
-  if (release !== "" || textAt(annotations, SUBSTITUTES_FOR) === "") return packageProperty(packageName, version, release);
+  if (release !== "" || getTextMember(annotations, SUBSTITUTES_FOR) === "") return packageProperty(packageName, version, release);
   const plus = version.indexOf("+");
   if (plus < 0)
     throw new Error(
@@ -173,7 +174,7 @@ function packageProperty(packageName: string, version: string, release: string):
 
 function statedApi({ type, value }: Property): ApiKey[] {
   if (type !== "olm.gvk" || typeof value !== "object" || value === null) return [];
-  const [group, version, kind] = ["group", "version", "kind"].map((key) => textAt(value as JsonObject, key));
+  const [group, version, kind] = ["group", "version", "kind"].map((key) => getTextMember(value as JsonObject, key));
   return [{ group: group ?? "", version: version ?? "", kind: kind ?? "", plural: "" }];
 }
 
@@ -197,19 +198,12 @@ function objectProperties({ objects }: BundleObjects): Property[] {
 function sortProperties(properties: readonly Property[]): Property[] {
   const keyed = properties.map((property) => ({ property, key: Buffer.from(getSortKey(property)) }));
   const distinct = [...new Map(keyed.map((item) => [`${item.property.type} ${item.key.toString()}`, item])).values()];
-  const compared = distinct.sort(
-    (a, b) => Buffer.compare(Buffer.from(a.property.type), Buffer.from(b.property.type)) || Buffer.compare(a.key, b.key),
-  );
+  const compared = distinct.sort((a, b) => compareUtf8(a.property.type, b.property.type) || Buffer.compare(a.key, b.key));
   return compared.map(({ property }) => property);
 }
 
 function getSortKey({ value }: Property): string {
   return encodeGoJson(value, { sortKeys: false, escapeHtml: false });
-}
-
-function textAt(object: JsonObject, key: string): string {
-  const value = findMember(object, key);
-  return typeof value === "string" ? value : "";
 }
 
 function statedText(spec: JsonObject, key: string): string {

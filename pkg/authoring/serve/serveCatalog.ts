@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { waitForAbort } from "../../async/concurrency.ts";
 import { CatalogStore } from "../../catalogd/catalogStore.ts";
 import { startContentServer } from "../../catalogd/http/contentServer.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
@@ -145,7 +146,7 @@ export async function serveCatalog(request: ServeRequest, terminal: ImageTermina
         );
         if (!signal.aborted) terminal.err(`${escapeControlCharacters(message)}\n`);
       };
-      await (request.watch ? watchFolder(dir, signal, reload) : aborted(signal));
+      await (request.watch ? watchFolder(dir, signal, reload) : waitForAbort(signal));
     } finally {
       await server.close(GRACE_MS);
     }
@@ -161,9 +162,4 @@ function authority({ address, port, family }: AddressInfo): string {
 
 function isLoopback(address: string): boolean {
   return address.startsWith("127.") || address === "::1";
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

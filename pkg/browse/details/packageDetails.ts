@@ -3,7 +3,7 @@ import { readSuggestedNamespace } from "../../bundle/suggestedNamespace.ts";
 import { type DetailedApi, MAX_IMAGES, MAX_VERSIONS, type PackageDetails, type PackageVersion } from "../../consoleapi/packages.ts";
 import { listProperties } from "../../fbc/summary/bundleSummary.ts";
 import { readCsvMetadata } from "../../fbc/summary/csvMetadata.ts";
-import { sortBundlesByVersion } from "../../fbc/summary/packageData.ts";
+import { type BundleData, sortBundlesByVersion } from "../../fbc/summary/packageData.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { formatPlatformSupport, formatSupportPhase, isSupported } from "../../fbc/versionSupport.ts";
 import { toYaml } from "../../golang/yaml.ts";
@@ -19,22 +19,9 @@ const INVISIBLE = /\p{C}/u;
 export function buildPackageDetails(viewed: ViewedPackage, alsoIn: PackageView["alsoIn"]): PackageDetails {
   const { facts, bundle, meta } = viewed;
   const view = buildPackageView(viewed, alsoIn);
-  const { version, channels } = view;
+  const { channels } = view;
   const suggestedNamespace = suggestNamespace(facts.name, meta);
   const isDefault = ({ name }: { name: string }): boolean => name === view.defaultChannel;
-  const versions = sortBundlesByVersion(facts.bundles)
-    .slice(0, MAX_VERSIONS)
-    .map((one): PackageVersion => {
-      const { catalog: _, support, ...row } = summarizeVersion(viewed, one, [], viewed.when);
-      return {
-        ...row,
-        channels: [...row.channels],
-        headOf: [...row.headOf],
-        ...(support
-          ? { support: { text: formatSupportPhase(support), isSupported: isSupported(support), platform: formatPlatformSupport(support) } }
-          : {}),
-      };
-    });
   return {
     package: view.package,
     catalog: view.catalog,
@@ -58,35 +45,56 @@ export function buildPackageDetails(viewed: ViewedPackage, alsoIn: PackageView["
       entries,
       deprecated,
     })),
-    versions,
+    versions: sortBundlesByVersion(facts.bundles)
+      .slice(0, MAX_VERSIONS)
+      .map((one) => toPackageVersion(viewed, one)),
     versionCount: facts.bundleCount,
     defaultVersion: view.defaultVersion,
     latestVersion: view.latestVersion,
     suggestedNamespace,
-    described: {
-      bundle: version.bundle,
-      version: version.version,
-      release: version.release,
-      image: version.image,
-      containerImage: version.containerImage,
-      createdAt: version.createdAt,
-      relatedImages: version.relatedImages.slice(0, MAX_IMAGES),
-      channels: [...version.channels],
-      deprecated: version.deprecated,
-      capability: version.capability,
-      installModes: version.installModes,
-      architectures: version.architectures,
-      operatingSystems: version.operatingSystems,
-      infrastructureFeatures: version.infrastructureFeatures,
-      minKubeVersion: version.minKubeVersion,
-      maxOpenShiftVersion: version.maxOpenShiftVersion,
-      provided: describeApis(version.providedAPIs, view),
-      required: describeApis(version.requiredAPIs),
-      dependencies: [...new Set(version.requires)].slice(0, MAX_DEPENDENCIES),
-      exampleKinds: [...new Set(view.exampleKinds ?? [])].filter((kind) => kind !== ""),
-    },
+    described: describeVersion(view),
     alsoIn: [...alsoIn],
     install: describeInstall(view, suggestedNamespace, bundle.version),
+  };
+}
+
+/** Returns one of the versions of a package, with the channels that contain it. */
+function toPackageVersion(viewed: ViewedPackage, bundle: BundleData): PackageVersion {
+  const { catalog: _, support, ...row } = summarizeVersion(viewed, bundle, [], viewed.when);
+  return {
+    ...row,
+    channels: [...row.channels],
+    headOf: [...row.headOf],
+    ...(support
+      ? { support: { text: formatSupportPhase(support), isSupported: isSupported(support), platform: formatPlatformSupport(support) } }
+      : {}),
+  };
+}
+
+/** Returns the description of the described version. */
+function describeVersion(view: PackageView): PackageDetails["described"] {
+  const { version } = view;
+  return {
+    bundle: version.bundle,
+    version: version.version,
+    release: version.release,
+    image: version.image,
+    containerImage: version.containerImage,
+    createdAt: version.createdAt,
+    relatedImages: version.relatedImages.slice(0, MAX_IMAGES),
+    channels: [...version.channels],
+    deprecated: version.deprecated,
+    capability: version.capability,
+    installModes: version.installModes,
+    architectures: version.architectures,
+    operatingSystems: version.operatingSystems,
+    infrastructureFeatures: version.infrastructureFeatures,
+    minKubeVersion: version.minKubeVersion,
+    maxOpenShiftVersion: version.maxOpenShiftVersion,
+    provided: describeApis(version.providedAPIs, view),
+    required: describeApis(version.requiredAPIs),
+    dependencies: [...new Set(version.requires)].slice(0, MAX_DEPENDENCIES),
+    exampleKinds: [...new Set(view.exampleKinds ?? [])].filter((kind) => kind !== ""),
   };
 }
 

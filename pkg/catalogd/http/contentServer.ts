@@ -3,6 +3,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from "node:
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { fastify } from "fastify";
+import { waitForAbort } from "../../async/concurrency.ts";
 import type { HttpMetrics } from "../../serving/httpMetrics.ts";
 import type { ServerTls } from "../../serving/serverTls.ts";
 import type { StaticAssets } from "../../serving/staticAssets.ts";
@@ -219,7 +220,7 @@ export interface StopTimes {
  * respect `Connection: close`.
  */
 export async function serveUntil(signal: AbortSignal, server: Pick<ContentServer, "drain" | "close">, times: StopTimes): Promise<void> {
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  await waitForAbort(signal);
   server.drain();
   await delay(times.delayMs);
   await server.close(times.graceMs);

@@ -25,7 +25,7 @@ export type EmitLine = (line: ArtifactLine) => void;
  */
 export interface ArtifactMaker {
   /**
-   * @param meta must not be retained, because it may be large. Copy texts from it, see `ownText`.
+   * @param meta must not be retained, because it may be large. Copy texts from it, see `copyText`.
    * @param sha256 of the line of `meta` in artifact "catalog".
    * @throws ContentError to reject the catalog.
    */

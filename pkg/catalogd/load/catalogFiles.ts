@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from "no
 import { join, sep } from "node:path";
 import { compileIndexIgnore, type IgnoreFile, INDEX_IGNORE } from "../../fbc/indexIgnore.ts";
 import { ContentError } from "../../fbc/types.ts";
+import { compareUtf8 } from "../../text/compare.ts";
 
 /** A file of a catalog. */
 export interface CatalogFile {
@@ -57,7 +58,7 @@ function pathsBelow(top: string, limits: FileLimits): string[] {
     const found = readdirSync(join(top, dir), { withFileTypes: true });
     entries += found.length;
     if (entries > limits.files) throw new Error(`the catalog has too many files and folders: maximum ${limits.files}`);
-    for (const entry of found.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)))) {
+    for (const entry of found.sort((a, b) => compareUtf8(a.name, b.name))) {
       const path = dir === "" ? entry.name : `${dir}/${entry.name}`;
       if (path.split("/").length > MAX_LEVELS) throw new Error(`the catalog has too many levels of nested folders: maximum ${MAX_LEVELS}`);
       if (entry.isDirectory()) visit(path);

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import * as z from "zod";
 import type { SearchedVersion } from "../../fbc/summary/search.ts";
+import { tryParseJson } from "../../golang/json.ts";
 import type { SearchIndex } from "./searchIndex.ts";
 import { findMatchingVersions, isDeprecated, type SearchedPackage, type SearchQuery } from "./searchQuery.ts";
 
@@ -137,16 +138,8 @@ export function formatContinueToken({ query, content, catalog, package: name }: 
 /** Decodes a token of `formatContinueToken`; undefined for any other text. */
 export function parsePosition(token: string): SearchPosition | undefined {
   if (token.length > MAX_TOKEN || !/^[\w-]+$/.test(token)) return undefined;
-  const parsed = Token.safeParse(parsedJson(Buffer.from(token, "base64url").toString("utf8")));
+  const parsed = Token.safeParse(tryParseJson(Buffer.from(token, "base64url").toString("utf8")));
   if (!parsed.success) return undefined;
   const [, query, content, catalog, name] = parsed.data;
   return { query, content, catalog, package: name };
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -50,8 +50,8 @@ function shiftCrc(crc: number, bytes: number): number {
 
 /**
  * Returns the CRC-32 of a text followed by a section of a file.
- * @param stretch the CRC-32 of the file up to the start and up to the end of the section, and the
- * length of the section in bytes, below 2 ** 48.
+ * @param before CRC-32 of the file up to the start of the section. @param after up to its end.
+ * @param bytes length of the section, below 2 ** 48.
  */
 export function appendCrc32(crc: number, { before, after, bytes }: { before: number; after: number; bytes: number }): number {
   return (shiftCrc(crc ^ before, bytes) ^ after) >>> 0;

@@ -3,6 +3,7 @@ import type { ClusterCatalog } from "../../api/clusterCatalog.ts";
 import { findCondition } from "../../api/conditions.ts";
 import { type CatalogFindingRow, type CatalogFindings, MAX_ENTRIES } from "../../consoleapi/catalogs.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
+import { tryParseJson } from "../../golang/json.ts";
 import type { HttpResponse } from "../../http/types.ts";
 import { readBytes } from "../../kube/response.ts";
 import { readErrorText } from "../../operatorcontroller/catalogs/catalogClient.ts";
@@ -72,18 +73,10 @@ export function parseFindings(text: string): CatalogFindingRow[] {
   const findings: CatalogFindingRow[] = [];
   for (const line of text.split("\n")) {
     if (line === "" || findings.length === MAX_ENTRIES) continue;
-    const parsed = z.safeParse(Finding, parseJson(line));
+    const parsed = z.safeParse(Finding, tryParseJson(line));
     if (!parsed.success) continue;
     const { place, message, ...finding } = parsed.data;
     findings.push({ ...finding, message: truncate(message, MAX_MESSAGE), file: place.file, line: place.line });
   }
   return findings;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

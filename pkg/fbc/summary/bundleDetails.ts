@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../api/k8s.ts";
+import { tryParseJson } from "../../golang/json.ts";
 import { findMember, getObjectsAt, isObject } from "../../golang/members.ts";
 import { truncate } from "../../text/truncate.ts";
 import { readBoundedText } from "../boundedTexts.ts";
@@ -85,23 +86,15 @@ function providedKind(described: Readonly<Record<string, unknown>>, group: strin
 }
 
 function hiddenIn(value: unknown): string[] {
-  const list = typeof value === "string" ? parsed(value) : undefined;
+  const list = typeof value === "string" ? tryParseJson(value) : undefined;
   return Array.isArray(list) ? list.filter((one): one is string => typeof one === "string") : [];
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function examplesIn(text: string): JsonObject[] {
   if (text.trim() === "") return [];
   if (text.length > MAX_EXAMPLES_TEXT)
     throw new Error(`annotation alm-examples is too long: ${text.length} characters, maximum ${MAX_EXAMPLES_TEXT}`);
-  const list = parsed(text);
+  const list = tryParseJson(text);
   if (!Array.isArray(list) || !list.every(isObject)) throw new Error("annotation alm-examples: not a JSON list of objects");
   return list.slice(0, MAX_EXAMPLES);
 }

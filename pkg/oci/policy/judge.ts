@@ -43,7 +43,7 @@ export interface PolicyRefusal {
 /** Annotation that contains a stored signature. */
 export const SIGNATURE_ANNOTATION = "dev.cosignproject.cosign/signature";
 /** Maximum number of different reasons in a message. */
-const REASONS_TOLD = 4;
+const MAX_REASONS = 4;
 
 /** Checks an image against the requirements, in order. All must be met; each needs one valid signature. */
 export function judgeImage(
@@ -135,7 +135,7 @@ function summarize(problems: readonly SignatureProblem[]): PolicyRefusal {
   if (others.length === 0) return { message: first.message, problems: unique };
   const reasons = formatList(
     unique.map(({ message }) => message),
-    { max: REASONS_TOLD, separator: "; " },
+    { max: MAX_REASONS, separator: "; " },
   );
   return { message: `None of the signatures were accepted, reasons: ${reasons}`, problems: unique };
 }

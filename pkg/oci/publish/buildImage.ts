@@ -25,6 +25,7 @@ export function buildImageConfig(labels: Readonly<Record<string, string>>, diffI
   };
 }
 
+/** The content of an image with one layer. */
 export interface ImageParts {
   readonly files: readonly ArchivedFile[];
   readonly labels: Readonly<Record<string, string>>;

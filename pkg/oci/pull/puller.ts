@@ -49,6 +49,7 @@ export interface PulledImage {
   readonly modTime: Date;
 }
 
+/** Where a puller finds its settings and stores images, and its limits. */
 export interface PullerOptions {
   /** folder for unpacked images, with one folder per owner */
   readonly cacheDir: string;

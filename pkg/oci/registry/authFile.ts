@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
+import { tryParseJson } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
 
 /**
@@ -55,7 +56,7 @@ export async function readAuthFile(path: string | undefined, { required = false 
     if (!required && (err as NodeJS.ErrnoException).code === "ENOENT") return new Map();
     throw new Error(`reading JSON file ${goQuote(path)}: ${(err as Error).message}`, { cause: err });
   }
-  const parsed = AuthFileShape.safeParse(parseJson(text));
+  const parsed = AuthFileShape.safeParse(tryParseJson(text));
   if (!parsed.success) throw new Error(`reading JSON file ${goQuote(path)}: not a docker config.json or containers auth.json`);
   return new Map(Object.entries(parsed.data.auths ?? {}));
 }
@@ -67,7 +68,7 @@ export async function readAuthFile(path: string | undefined, { required = false 
  * @returns undefined if it is invalid; gives no reason, because that would quote the Secret
  */
 export function readPullSecret(text: string, form: "config" | "cfg"): AuthFile | undefined {
-  const json = parseJson(text);
+  const json = tryParseJson(text);
   const entries = form === "config" ? AuthFileShape.safeParse(json).data : { auths: Entries.safeParse(json).data };
   if (!entries || (form === "cfg" && !entries.auths)) return undefined;
   return new Map(Object.entries(entries.auths ?? {}));
@@ -76,15 +77,6 @@ export function readPullSecret(text: string, form: "config" | "cfg"): AuthFile |
 /** Merges entries; of entries with the same key, the last takes precedence. */
 export function mergeAuthEntries(files: readonly AuthFile[]): AuthFile {
   return new Map(files.flatMap((file) => [...file]));
-}
-
-/** Parses JSON; returns undefined on error, because the parser's message would quote the secret. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

@@ -30,6 +30,7 @@ export interface Located extends FoundContent {
   readonly manifest: FetchedManifest;
 }
 
+/** The files, settings and connections with which images are found. */
 export interface ImageSourceOptions {
   readonly registriesConf: RegistriesConfPaths;
   /** settings of the cluster in addition to the files */

@@ -61,6 +61,14 @@ export function isSilence(err: unknown): boolean {
 /** A registry or its proxy did not respond. */
 export class UnreachableError extends Error {}
 
+/** The server does not use TLS. */
+class PlainHttpError extends UnreachableError {}
+
+/** Returns whether a request failed because the server does not use TLS. */
+export function isPlainHttp(err: unknown): boolean {
+  return listErrors(err).some((e) => e instanceof PlainHttpError);
+}
+
 /**
  * Returns the error of a request without a response: `Get "https://…": …`, on one line, with the same text for the same cause. If the proxy is
  * unreachable, uses the format of Go: `Get "https://…": proxyconnect tcp: …`.
@@ -72,8 +80,10 @@ export function createRequestError(method: string, url: URL, err: unknown, proxy
   shown.password = "";
   shown.search = "";
   const verb = method.charAt(0) + method.slice(1).toLowerCase();
-  const isUnreachedProxy = proxy !== undefined && listErrors(err).some(isConnecting);
-  return new UnreachableError(`${verb} "${shown.href}": ${isUnreachedProxy ? "proxyconnect tcp: " : ""}${describeReason(err)}`, {
+  const errors = listErrors(err);
+  const isUnreachedProxy = proxy !== undefined && errors.some(isConnecting);
+  const RequestError = lacksTls(errors) ? PlainHttpError : UnreachableError;
+  return new RequestError(`${verb} "${shown.href}": ${isUnreachedProxy ? "proxyconnect tcp: " : ""}${describeReason(err)}`, {
     cause: err,
   });
 }
@@ -87,10 +97,14 @@ function describeReason(err: unknown): string {
   const errors = listErrors(err);
   const first = errors.find((e) => e.message !== "");
   if (!first) return String(err);
-  if (errors.some((e) => e.code === "EPROTO" || NO_TLS.test(e.message))) return "http: server gave HTTP response to HTTPS client";
+  if (lacksTls(errors)) return "http: server gave HTTP response to HTTPS client";
   const certificate = errors.flatMap(({ code = "" }) => CERTIFICATE.get(code) ?? [])[0];
   if (certificate !== undefined) return `tls: failed to verify certificate: ${certificate}`;
   return first.message.split("\n", 1)[0] ?? first.message;
+}
+
+function lacksTls(errors: readonly NodeJS.ErrnoException[]): boolean {
+  return errors.some((e) => e.code === "EPROTO" || NO_TLS.test(e.message));
 }
 
 /** Returns `err` and its causes, outermost first; an AggregateError is replaced with its members. */

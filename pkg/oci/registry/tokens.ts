@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
 import * as z from "zod";
+import { tryParseJson } from "../../golang/json.ts";
 import { readBounded } from "../digest.ts";
 import type { RegistryCredentials } from "./authFile.ts";
 import { formatUnexpectedStatus, RegistryError, readRegistryError } from "./registryError.ts";
@@ -109,7 +110,7 @@ export class RegistryTokens {
     const response = await this.#transport.send(ask);
     if (response.status !== 200) throw await tokenError(response, oauth ? "Trying to obtain access token" : "Requesting bearer token");
     const body = await readBounded(response.body, ANSWER_LIMIT);
-    const parsed = Answer.safeParse(parseJson(body.toString("utf8")));
+    const parsed = Answer.safeParse(tryParseJson(body.toString("utf8")));
     const token = parsed.data?.token || parsed.data?.access_token;
     if (!token) throw new Error(`decoding bearer token: the response of ${realm.host} contains no token`);
     if (token.length > TOKEN_CHARACTERS)
@@ -157,14 +158,6 @@ async function tokenError(response: RegistryResponse, doing: string): Promise<Er
     return new RegistryError(`unable to retrieve auth token: invalid username/password: ${err.message}`, 401, err.retryAfterMs);
   if (response.status === 429) return new RegistryError("too many requests to registry", 429, err.retryAfterMs);
   return new RegistryError(`${doing}: ${formatUnexpectedStatus(response.status)}`, response.status, err.retryAfterMs);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** One authentication challenge of a WWW-Authenticate header. */

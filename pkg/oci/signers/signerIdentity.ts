@@ -14,7 +14,7 @@ const ISSUER_V1 = "1.3.6.1.4.1.57264.1.1";
 const ISSUER_V2 = "1.3.6.1.4.1.57264.1.8";
 const BUILD_SIGNER = "1.3.6.1.4.1.57264.1.9";
 const NAME_LENGTH_MAX = 200;
-const NAMES_TOLD = 3;
+const MAX_NAMES = 3;
 
 /**
  * Returns why a certificate of Fulcio is for another signer; undefined if it is for this one.
@@ -65,7 +65,7 @@ function matchesHostname(pattern: string, hostname: string): boolean {
 }
 
 function formatNames(names: readonly string[], what: string): string {
-  return names.length === 0 ? `no ${what}` : `${what} ${formatList(names.map(quote), { max: NAMES_TOLD })}`;
+  return names.length === 0 ? `no ${what}` : `${what} ${formatList(names.map(quote), { max: MAX_NAMES })}`;
 }
 
 function quote(untrusted: string): string {

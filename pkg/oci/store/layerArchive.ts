@@ -6,6 +6,7 @@ import { gzip, zstdCompress } from "node:zlib";
 import { pack } from "tar-stream";
 import { splitPath } from "../pull/tree.ts";
 
+/** The compression of a layer. */
 export type LayerCompression = "gzip" | "zstd" | "none";
 
 /** Compression level: fast, and for YAML the result is at most 10% larger than with the default level. */

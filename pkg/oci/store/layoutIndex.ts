@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { tryParseJson } from "../../golang/json.ts";
 import { formatList } from "../../text/lists.ts";
 import { ImageContentError, RefusedError } from "../imageErrors.ts";
 import { DescriptorShape, MediaType } from "../manifest.ts";
@@ -9,7 +10,7 @@ export const REF_NAME = "org.opencontainers.image.ref.name";
 /** Maximum size of `index.json`, and maximum number of images in it. */
 export const INDEX_LIMITS = { bytes: 64 * 1024 * 1024, entries: 200_000 };
 /** Maximum number of names in an error. */
-const NAMES_TOLD = 20;
+const MAX_NAMES = 20;
 
 const Entry = z.looseObject({ ...DescriptorShape.shape, annotations: z.record(z.string(), z.string()).optional() });
 const IndexFile = z.looseObject({ schemaVersion: z.literal(2), manifests: z.array(Entry) });
@@ -23,7 +24,7 @@ export type LayoutEntry = z.output<typeof Entry>;
  * @see https://github.com/opencontainers/image-spec/blob/main/image-layout.md#indexjson-file
  */
 export function parseLayoutIndex(text: string): LayoutEntry[] {
-  const parsed = IndexFile.safeParse(parseJson(text));
+  const parsed = IndexFile.safeParse(tryParseJson(text));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new ImageContentError(
@@ -48,13 +49,5 @@ export function getEntryName({ annotations }: LayoutEntry): string | undefined {
 /** Lists the existing names for a message; "" for none. */
 export function formatAvailableNames(entries: readonly LayoutEntry[]): string {
   const names = [...new Set(entries.flatMap((entry) => getEntryName(entry) ?? []))];
-  return names.length === 0 ? "" : `; available: ${formatList(names, { max: NAMES_TOLD })}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return names.length === 0 ? "" : `; available: ${formatList(names, { max: MAX_NAMES })}`;
 }

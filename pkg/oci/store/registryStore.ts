@@ -3,7 +3,7 @@ import { getErrorMessage } from "../../errors/errors.ts";
 import type { Descriptor } from "../manifest.ts";
 import { formatRepository, type Reference } from "../reference.ts";
 import { blobBytes, type DownloadLimits } from "../registry/download.ts";
-import { isFetchFailure, isTransient } from "../registry/networkError.ts";
+import { isFetchFailure, isPlainHttp, isTransient } from "../registry/networkError.ts";
 import { RegistryError, readRegistryError } from "../registry/registryError.ts";
 import { type FetchedManifest, listReferrers, type Referrer, type Repository } from "../registry/repository.ts";
 import type { RegistryResponse } from "../registry/transport.ts";
@@ -19,13 +19,11 @@ const ADVICE: Readonly<Record<number, (ref: Reference) => string>> = {
   429: ({ registry }) => `${registry} limits the request rate`,
 };
 
-const PLAIN_HTTP = "server gave HTTP response to HTTPS client";
-
 /** Returns the error of a push: the operation and its target, the registry's message, and advice. */
 function pushFailure(doing: string, ref: Reference, err: unknown): Error {
   const text = `${doing} ${formatRepository(ref)}: ${getErrorMessage(err)}`;
   if (!(err instanceof RegistryError))
-    return new Error(text.endsWith(PLAIN_HTTP) ? `${text}; use --insecure to allow plain HTTP` : text, { cause: err });
+    return new Error(isPlainHttp(err) ? `${text}; use --insecure to allow plain HTTP` : text, { cause: err });
   const wait = err.retryAfterMs === undefined ? "" : `; retry after ${Math.ceil(err.retryAfterMs / 1000)} s`;
   const advice = ADVICE[err.status]?.(ref);
   return new RegistryError(advice === undefined ? text : `${text}; ${advice}${wait}`, err.status, err.retryAfterMs);

@@ -171,9 +171,9 @@ export async function reconcileDrift(deployed: ReleaseRecord, context: ApplyCont
   const { extension, releases, changes } = phase;
   const chosen = getDriftPolicy(extension.spec, deployed);
   const { policy } = chosen;
-  const remembered = deps.memory.of(extension);
-  const reported = policy === "Correct" ? [...remembered.drifted.keys()] : [];
-  if (policy !== "Warn") remembered.drifted.clear();
+  const entry = deps.memory.of(extension);
+  const reported = policy === "Correct" ? [...entry.drifted.keys()] : [];
+  if (policy !== "Warn") entry.drifted.clear();
   if (policy === "Ignore") return deps.watches?.forget(extension.metadata.name);
   const report = new DriftReport(context, chosen);
   const due = findDueObjects(context, reported);
@@ -195,7 +195,7 @@ export async function reconcileDrift(deployed: ReleaseRecord, context: ApplyCont
   } finally {
     report.recordEvents(selected); // in case the comparison failed, too
     resumeWatches(context, selected, chosen, due.isFull ? { mayWatchAll } : undefined);
-    if (deps.watches && due.isFull) remembered.comparedAt = from; // the watches know which objects failed
+    if (deps.watches && due.isFull) entry.comparedAt = from; // the watches know which objects failed
   }
   if (due.isFull && policy === "Correct") changes.live = context.applier.applied;
   report.reportProblems();
@@ -203,16 +203,16 @@ export async function reconcileDrift(deployed: ReleaseRecord, context: ApplyCont
     const text = `cannot restore objects of bundle "${releases.installed?.name ?? ""}": this cluster no longer serves ${formatKinds(unserved)}`;
     throw new RetryableError("KindNotServed", text);
   }
-  if (due.isFull || due.isIntervalUp) remembered.checkedAt = from;
+  if (due.isFull || due.isIntervalUp) entry.checkedAt = from;
 }
 
 /** Watches all objects of a release after its apply. @param mayWatchAll the result of `findWatchPermissions`; undefined if nothing is watched. */
 export function followRelease({ deps, phase, scoped, applier }: ApplyContext, mayWatchAll: MayWatchAll | undefined): void {
   const { extension } = phase;
   const { name, uid = "" } = extension.metadata;
-  const remembered = deps.memory.of(extension);
-  remembered.checkedAt = remembered.comparedAt = deps.now();
-  remembered.drifted.clear();
+  const entry = deps.memory.of(extension);
+  entry.checkedAt = entry.comparedAt = deps.now();
+  entry.drifted.clear();
   if (extension.spec.drift?.policy === "Ignore") return deps.watches?.forget(name);
   const compared = [...applier.outcomes.values()].map(
     ({ after }): Compared => ({ ref: toObjectRef(after), mark: createMark(after.metadata), outcome: "same" }),

@@ -35,19 +35,19 @@ export class ReleaseEvents {
    * reports.
    */
   permissions(lacking: boolean): void {
-    const remembered = this.#memory.of(this.#extension);
-    const before = remembered.lackedPermissions ?? findProblem(this.#extension.status, "MissingPermissions") !== undefined;
-    remembered.lackedPermissions = lacking;
+    const entry = this.#memory.of(this.#extension);
+    const before = entry.lackedPermissions ?? findProblem(this.#extension.status, "MissingPermissions") !== undefined;
+    entry.lackedPermissions = lacking;
     if (before && !lacking) this.record("Normal", "PermissionsGranted", `${this.#account()} now has all required permissions`);
   }
 
   /** Records the notes and warnings of the preflight, once for the same input. */
   preflight(bundle: string, inputDigest: string | undefined, remarks: readonly string[], warnings: readonly ApiWarning[]): void {
     const texts = formatApiWarnings(warnings, bundle);
-    const remembered = this.#memory.of(this.#extension);
+    const entry = this.#memory.of(this.#extension);
     const reported = JSON.stringify([inputDigest ?? "", remarks, texts]);
-    if (remembered.reportedPreflight === reported) return;
-    remembered.reportedPreflight = reported;
+    if (entry.reported.preflight === reported) return;
+    entry.reported.preflight = reported;
     for (const remark of remarks) this.record("Normal", "CrdUpgradeSafety", remark);
     for (const text of texts) this.record("Warning", "ApiWarning", text);
   }
@@ -66,9 +66,9 @@ export class ReleaseEvents {
 
   /** Records that an approved plan is applied, once for the same plan even if it is retried after a failure. */
   approved(bundle: string, digest: string): void {
-    const remembered = this.#memory.of(this.#extension);
-    if (remembered.reportedApproval === digest) return;
-    remembered.reportedApproval = digest;
+    const entry = this.#memory.of(this.#extension);
+    if (entry.reported.approval === digest) return;
+    entry.reported.approval = digest;
     this.record("Normal", "Approved", `applying the approved plan for bundle "${bundle}": ${digest}`);
   }
 

@@ -88,7 +88,7 @@ import {
 import type { ExtensionPreview } from "./previewExtension.ts";
 
 /** Compares the objects with the cluster, and runs the preflight. */
-async function compare(
+async function compareWithCluster(
   request: PlanRequest,
   phase: Unpacked,
   { objects: desired, kinds }: PreparedObjects,
@@ -135,20 +135,13 @@ async function compare(
   );
   const { live, after, refused, tolerated, uncertain } = checked;
   request.seen?.({ live, after });
-  const findings = checked.findings.map(toPlanFinding);
-  const leaving = await listLeavingObjects(applier, pruning).catch((err: unknown): KubeObject[] => {
-    signal.throwIfAborted();
-    const text = getErrorMessage(err);
-    if (!findings.some((finding) => finding.text === text)) findings.push({ kind: "read", text });
-    return [];
-  });
+  const found = checked.findings.map(toPlanFinding);
+  const { leaving, unread } = await readLeavingObjects(applier, pruning, signal);
+  const findings = [...found, ...unread.filter(({ text }) => !found.some((finding) => finding.text === text))];
   const warnings = dryRun.warnings.map(({ text, refs }) => ({ text, objects: refs.map(describeObject) }));
-  const lost = leaving.filter((object) => isCrd(object) && crdPolicy === "Delete").map(({ metadata: { name: crd } }) => crd);
   const notes = [
     ...checked.notes,
-    ...(lost.length > 0
-      ? [`spec.uninstall.crdPolicy Delete deletes custom resources of ${formatFirst(lost)}. ${describeBackup(extension)}`]
-      : []),
+    ...(crdPolicy === "Delete" ? describeLostResources(extension, leaving) : []),
     ...[tolerated, uncertain].flatMap((lacking) => (lacking ? [formatMissing(lacking)] : [])),
   ];
   return {
@@ -158,6 +151,27 @@ async function compare(
     warnings,
     notes,
   };
+}
+
+/** Returns the objects that an upgrade removes; if they cannot be read, a finding. */
+async function readLeavingObjects(
+  applier: Applier,
+  pruning: PruneRequest,
+  signal: AbortSignal,
+): Promise<{ leaving: readonly KubeObject[]; unread: readonly PlanFinding[] }> {
+  try {
+    return { leaving: await listLeavingObjects(applier, pruning), unread: [] };
+  } catch (err) {
+    signal.throwIfAborted();
+    return { leaving: [], unread: [{ kind: "read", text: getErrorMessage(err) }] };
+  }
+}
+
+/** Describes the custom resources that are deleted with their definitions. */
+function describeLostResources(extension: Unpacked["extension"], leaving: readonly KubeObject[]): string[] {
+  const lost = leaving.filter(isCrd).map(({ metadata: { name } }) => name);
+  if (lost.length === 0) return [];
+  return [`spec.uninstall.crdPolicy Delete deletes custom resources of ${formatFirst(lost)}. ${describeBackup(extension)}`];
 }
 
 function formatMissing({ problem: { message, next } }: MissingPermissions): string {
@@ -314,7 +328,10 @@ async function buildPlan(request: PlanRequest, resolved: Resolved, unsatisfied: 
   const planned = known && dependencies && toPlanDependencies(known, dependencies, { unserved: prepared.kinds.unserved, findAwaited });
   const isOwnPlan = planned?.root === extension.metadata.name;
   const digest = wanted.exists ? (isOwnPlan ? planned.digest : digestPlan(inputs)) : null;
-  const { plan, refused, findings, warnings, notes } = await compare(request, phase, prepared, { digest: digest ?? "", findAwaited });
+  const { plan, refused, findings, warnings, notes } = await compareWithCluster(request, phase, prepared, {
+    digest: digest ?? "",
+    findAwaited,
+  });
   const counts = countActions(plan);
   const isDeployed = determineState(history.current, { objects: prepared.objects, labels: toReleaseLabels(bundle) }).kind === "Unchanged";
   const relabeled = isDeployed ? [] : formatRelabeled(plan);

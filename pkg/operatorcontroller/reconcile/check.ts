@@ -90,15 +90,15 @@ export function checkBundle({ events, memory }: Pick<Services, "events" | "memor
       if (keepsEarlierRelease(unpacked)) return Promise.resolve(unpacked);
       const flaws = content ? findBundleFlaws(content, bundle) : (findLastDeployed(releases.history.current)?.flaws ?? []);
       const phase: Unpacked = { ...unpacked, flaws };
-      const remembered = memory.of(extension);
+      const entry = memory.of(extension);
       if (flaws.length === 0) {
-        delete remembered.reportedFlaws;
+        delete entry.reported.flaws;
         return Promise.resolve(phase);
       }
       const warning = `bundle ${goQuote(bundle.name)} has mistakes that its author must fix: ${flaws.join("; ")}`;
       report.problems.push(newProblem("BundleWarning", { message: warning }));
-      if (remembered.reportedFlaws !== warning) events.record(extension, "Warning", "BundleWarning", warning);
-      remembered.reportedFlaws = warning;
+      if (entry.reported.flaws !== warning) events.record(extension, "Warning", "BundleWarning", warning);
+      entry.reported.flaws = warning;
       return Promise.resolve(phase);
     },
   };
@@ -190,7 +190,7 @@ export function checkRequirements({
     name: "CheckRequirements",
     async run(phase, { signal, log }) {
       const { extension, bundle, report } = phase;
-      const remembered = memory.of(extension);
+      const entry = memory.of(extension);
       if (keepsEarlierRelease(phase)) return phase;
       const requirements = readRequirements(phase);
       // Bundles of the plan may provide the required APIs: those of earlier waves, and those of the same wave, which may require each other's APIs.
@@ -208,7 +208,7 @@ export function checkRequirements({
         return phase;
       }
       if (!requirements || unmet.length === 0) {
-        delete remembered.reportedRequirements;
+        delete entry.reported.requirements;
         return phase;
       }
       const isOver = async (): Promise<boolean> => formatUnmet(await listUnmet(requirements, apis)) !== missing;
@@ -221,8 +221,8 @@ export function checkRequirements({
       }
       const warning = `bundle ${goQuote(bundle.name)} may not work: the cluster does not meet its requirements: ${missing}`;
       report.problems.push(newProblem("RequirementsNotMet", { severity: "Warning", message: warning, details: unmet.slice(0, MAX_UNMET) }));
-      if (remembered.reportedRequirements !== warning) events.record(extension, "Warning", "RequirementsNotMet", warning);
-      remembered.reportedRequirements = warning;
+      if (entry.reported.requirements !== warning) events.record(extension, "Warning", "RequirementsNotMet", warning);
+      entry.reported.requirements = warning;
       report.awaits = combineUnblockChecks(report.awaits, isOver);
       return phase;
     },

@@ -102,7 +102,7 @@ export class Uninstaller {
    * Runs the stages until one of them must wait.
    * @param recorded every object that a release may have created.
    * @param onConversionDropped called for each conversion webhook that is removed from a definition.
-   * @throws WaitingError ConversionNeeded before anything is removed, see `requireConversions`.
+   * @throws WaitingError ConversionNeeded before anything is removed, see `checkConversions`.
    * @throws RetryableError Retrying with every rejected request of the failed stage. Later stages do not run.
    */
   async run(recorded: readonly LeftObject[], onConversionDropped: (text: string) => void = () => undefined): Promise<UninstallProgress> {
@@ -235,8 +235,8 @@ async function holdForDependents(
   { extension, releases: { installed } }: Deleting,
 ): Promise<void> {
   const { name, annotations } = extension.metadata;
-  const remembered = memory.of(extension);
-  if (installed && !remembered.uninstalling && annotations?.[ANNOTATION_FORCE_UNINSTALL] !== "true") {
+  const entry = memory.of(extension);
+  if (installed && !entry.uninstalling && annotations?.[ANNOTATION_FORCE_UNINSTALL] !== "true") {
     const found = await dependents.of(name);
     if (!found) throw new RetryableError(Reason.Retrying, "cannot determine yet whether other extensions depend on this extension");
     if (found.length > 0) {
@@ -397,11 +397,11 @@ async function uninstall(deps: DeletionServices, phase: Deleting, context: StepC
   const { extension, releases } = phase;
   deps.memory.record(extension, releases.history.current, { keep: true });
   await recordFromStatus(deps, phase, context.signal);
-  const remembered = deps.memory.of(extension);
-  const client = remembered.recorded.length === 0 ? undefined : await clientOrReason(deps, phase, context);
+  const entry = deps.memory.of(extension);
+  const client = entry.recorded.length === 0 ? undefined : await clientOrReason(deps, phase, context);
   if (client !== undefined && typeof client !== "string") await holdForBackup(deps, phase, client, context);
-  remembered.uninstalling = true;
-  remembered.uninstalledReleases = withoutContent(releases.history);
+  entry.uninstalling = true;
+  entry.uninstalledReleases = withoutContent(releases.history);
   if (client === undefined) return [];
   if (typeof client === "string") {
     const text = `the controller leaves the objects to the garbage collector and keeps CustomResourceDefinitions: ${client}`;

@@ -131,13 +131,13 @@ export async function checkHealth(deps: HealthServices, phase: Phase, context: S
   const { extension, changes, releases, report } = phase;
   const release = changes.deployed ?? findLastDeployed(releases.history.current);
   if (!release) return;
-  const remembered = deps.memory.of(extension);
-  if (isDue(remembered.health, release, phase, deps)) {
-    remembered.health = await readAvailability(deps, phase, release, context.signal);
-    const { availability, dueAt } = remembered.health;
+  const entry = deps.memory.of(extension);
+  if (isDue(entry.health, release, phase, deps)) {
+    entry.health = await readAvailability(deps, phase, release, context.signal);
+    const { availability, dueAt } = entry.health;
     context.log.debug({ release: release.version, available: availability.status, reason: availability.reason, dueAt }, "health checked");
   }
-  const known = remembered.health;
+  const known = entry.health;
   if (!known) return;
   report.availability = known.availability;
   if (known.availability.status === "True" && release.rolledOutAt === undefined) await recordRolledOut(deps, phase, release, context);

@@ -52,10 +52,10 @@ export function requestPermissions(services: PermissionSteps): ReconcileStep<Unp
       await requireRenderable(phase);
       const packageName = extension.spec.source.catalog?.packageName ?? "";
       const extras = needsOperatorCondition(phase) ? { operatorCondition: true } : {};
-      const remembered = services.memory.of(extension);
-      delete remembered.requestedImage;
+      const entry = services.memory.of(extension);
+      delete entry.requestedImage;
       const undecided = await managed.request(extension, { catalog, packageName, name, version, image, ...extras }, signal);
-      if (undecided) remembered.requestedImage = { ref: getPullReference(bundle), canonical: image };
+      if (undecided) entry.requestedImage = { ref: getPullReference(bundle), canonical: image };
       return continueOrWait(services, phase, undecided);
     },
   };
@@ -90,13 +90,13 @@ function continueOrWait<P extends Resolved | Unpacked>(
   phase: P,
   undecided: WaitingError | undefined,
 ): P | Ended<Phase> {
-  const remembered = memory.of(phase.extension);
+  const entry = memory.of(phase.extension);
   if (undecided) {
-    remembered.undecidedSince ??= now();
-    if (now() - remembered.undecidedSince >= QUIET_MS) throw undecided;
+    entry.undecidedSince ??= now();
+    if (now() - entry.undecidedSince >= QUIET_MS) throw undecided;
     return stopWithoutStatus(phase, { isPending: true, requeueAfterMs: QUIET_MS });
   }
-  delete remembered.undecidedSince;
+  delete entry.undecidedSince;
   // The steps before this one did not know the ServiceAccount, and perhaps not the namespace.
   return phase.isWithoutAccount ? stopWithoutStatus(phase, { requeueAfterMs: AGAIN_MS }) : phase;
 }

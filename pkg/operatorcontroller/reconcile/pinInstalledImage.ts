@@ -58,11 +58,11 @@ export function pinInstalledImage({ events, memory }: Pick<Services, "events" | 
       const { cautions = [] } = bundle;
       if (changed !== undefined) report.problems.push(newProblem("BundleContentChanged", { message: changed }));
       report.problems.push(...cautions.map((message) => newProblem("UpgradeWarning", { message })));
-      const remembered = memory.of(extension);
+      const entry = memory.of(extension);
       const isNew = installed === undefined || !isSameBundle(bundle, installed);
       const choice = JSON.stringify([changed ?? "", isNew ? cautions : []]);
-      if (remembered.reportedChoice === choice) return Promise.resolve(next);
-      remembered.reportedChoice = choice;
+      if (entry.reported.choice === choice) return Promise.resolve(next);
+      entry.reported.choice = choice;
       if (changed !== undefined) events.record(extension, "Warning", "BundleContentChanged", changed);
       if (isNew) for (const caution of cautions) events.record(extension, "Warning", "UpgradeConstraintOverridden", caution);
       return Promise.resolve(next);

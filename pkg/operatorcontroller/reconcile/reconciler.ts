@@ -20,7 +20,7 @@ import { createHidingLog, hideInError } from "../state/hiddenValues.ts";
 import { getReleases, hasBundle, newStarted, type Phase, type Started, type Unpacking } from "../state/phases.ts";
 import { CHANGED_MS } from "./finalizers.ts";
 import type { Services } from "./services.ts";
-import { statusFrom } from "./status.ts";
+import { computeExtensionStatus } from "./status.ts";
 import { getSupportDelay } from "./supportStatus.ts";
 
 /** Dependencies of the reconciler. */
@@ -128,7 +128,7 @@ export class Reconciler {
   async #writeStatus(phase: Phase, error: unknown, log: Logger): Promise<StatusWrite> {
     const { statuses, metrics, now } = this.#options;
     const { extension, report } = phase;
-    const status = statusFrom(phase, error, formatTime(new Date(now())));
+    const status = computeExtensionStatus(phase, error, formatTime(new Date(now())));
     metrics?.report(extension, status, report.catalogs.newest);
     return statuses.write(extension, status, log, error);
   }

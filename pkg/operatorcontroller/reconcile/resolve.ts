@@ -365,16 +365,16 @@ export function createChoiceRecorder({ events, memory }: Pick<Services, "events"
     const { filtered } = report.catalogs;
     if (!filtered || (hasClient(phase) && phase.pinned)) return;
     const bundle = hasBundle(phase) ? phase.bundle : undefined;
-    const remembered = memory.of(extension);
+    const entry = memory.of(extension);
     const { installed } = filtered;
     if (bundle?.catalog === undefined) {
-      remembered.resolvedBundle = "";
+      entry.resolvedBundle = "";
       return;
     }
     const choice = JSON.stringify([bundle.catalog, bundle.name, bundle.version]);
     const isSameAsInstalled = installed?.name === bundle.name && installed.version === bundle.version;
-    const isKnown = remembered.resolvedBundle === undefined ? isSameAsInstalled : remembered.resolvedBundle === choice;
-    remembered.resolvedBundle = choice;
+    const isKnown = entry.resolvedBundle === undefined ? isSameAsInstalled : entry.resolvedBundle === choice;
+    entry.resolvedBundle = choice;
     if (!isKnown) events.record(extension, "Normal", "Resolved", bundle.explanation);
   };
 }

@@ -25,8 +25,8 @@ export async function readReleases(
 ): Promise<void> {
   const { extension, releases, hidden, report } = phase;
   const { name, uid = "" } = extension.metadata;
-  const remembered = memory.of(extension);
-  const known = remembered.uninstalledReleases;
+  const entry = memory.of(extension);
+  const known = entry.uninstalledReleases;
   try {
     // An uninstall cannot be undone, and forgets objects of a release that it does not see.
     const read = { signal, isConsistent: extension.metadata.deletionTimestamp !== undefined, known };
@@ -40,11 +40,11 @@ export async function readReleases(
     throw err;
   }
   hideSourced(phase);
-  remembered.hidden = hidden;
+  entry.hidden = hidden;
   releases.installed = findInstalledBundle(releases.history.current);
   releases.unreadable = releases.history.unreadable.map(formatUnreadable);
   report.problems.push(...releases.unreadable.map((message) => newProblem("ReleaseUnreadable", { message })));
-  remembered.awaitsReleases = releases.unreadable.length > 0;
+  entry.awaitsReleases = releases.unreadable.length > 0;
 }
 
 /**

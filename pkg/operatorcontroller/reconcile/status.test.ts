@@ -12,7 +12,7 @@ import { RetryableError, TerminalError } from "../../errors/errors.ts";
 import type { BundleHold, KnownReleases } from "../state/clusterChanges.ts";
 import type { Phase, ResolvedBundle } from "../state/phases.ts";
 import type { CatalogObservations, Report } from "../state/report.ts";
-import { statusFrom } from "./status.ts";
+import { computeExtensionStatus } from "./status.ts";
 
 /** Result of a reconcile. */
 interface Reached extends Partial<KnownReleases>, Partial<Omit<Report, "catalogs">>, Partial<Pick<CatalogObservations, "deprecation">> {
@@ -89,7 +89,7 @@ test.for(loadCases<StatusCase>("status"))("$name", async ({ channels, catalog, r
   const phase = phaseFrom(extension, { ...reached, ...(active ? { active: active.map(releaseFrom) } : {}) });
   if (catalogs) phase.report.catalogs.packages = catalogsFrom(catalogs, "p");
   const thrown = error && new (error.kind === "terminal" ? TerminalError : RetryableError)(error.reason ?? "Blocked", error.message);
-  const status = statusFrom({ ...phase, clusterVersion: clusterFrom(cluster) }, thrown, NOW);
+  const status = computeExtensionStatus({ ...phase, clusterVersion: clusterFrom(cluster) }, thrown, NOW);
   const got = Object.fromEntries((status.conditions ?? []).map((c) => [c.type, [c.status, c.reason, c.message]]));
   expect(got).toMatchObject(want);
   const { deleting, isSuspended = false } = reached;
@@ -108,12 +108,16 @@ test.for(loadCases<StatusCase>("status"))("$name", async ({ channels, catalog, r
   if (problems) expect(status.problems ?? []).toEqual(problems);
 });
 
-test("statusFrom returns an equal status after an equal reconcile, and updates the transition time of a changed condition", () => {
+test("computeExtensionStatus returns an equal status after an equal reconcile, and updates the transition time of a changed condition", () => {
   const extension = createExtension("x", { packageName: "p" });
-  const first = statusFrom(buildStarted(extension), undefined, NOW);
-  const again = statusFrom(buildStarted({ ...extension, status: first }), undefined, "2026-01-02T00:00:00Z");
+  const first = computeExtensionStatus(buildStarted(extension), undefined, NOW);
+  const again = computeExtensionStatus(buildStarted({ ...extension, status: first }), undefined, "2026-01-02T00:00:00Z");
   expect(again).toEqual(first);
-  const blocked = statusFrom(buildStarted({ ...extension, status: first }), new TerminalError("Blocked", "no"), "2026-01-02T00:00:00Z");
+  const blocked = computeExtensionStatus(
+    buildStarted({ ...extension, status: first }),
+    new TerminalError("Blocked", "no"),
+    "2026-01-02T00:00:00Z",
+  );
   const moved = (blocked.conditions ?? []).filter((c) => c.lastTransitionTime === "2026-01-02T00:00:00Z").map((c) => c.type);
   expect(moved).toEqual(["Progressing", "Stalled"]);
 });
@@ -121,17 +125,20 @@ test("statusFrom returns an equal status after an equal reconcile, and updates t
 test.for<[when: string, finalizers: string[], isKept: boolean]>([
   ["objects are being deleted", ["olm.operatorframework.io/uninstall", "foregroundDeletion"], true],
   ["the uninstall is complete", ["foregroundDeletion"], false],
-])("statusFrom decides about the installed bundle of a deleted extension without releases when %s", ([, finalizers, isKept]) => {
-  const made = createExtension("x", { packageName: "p" });
-  const before = {
-    install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } },
-    inventory: { count: 1, objects: [{ version: "v1", kind: "ConfigMap", name: "a" }] },
-    keptCRDs: [{ name: "things.example.com", message: "custom resources exist" }],
-  };
-  const extension = { ...made, metadata: { ...made.metadata, finalizers }, status: { conditions: [], ...before } };
-  const { install, inventory, keptCRDs } = statusFrom(phaseFrom(extension, { deleting: "uninstalling" }), undefined, NOW);
-  expect({ install, inventory, keptCRDs }).toEqual(isKept ? before : {});
-});
+])(
+  "computeExtensionStatus decides about the installed bundle of a deleted extension without releases when %s",
+  ([, finalizers, isKept]) => {
+    const made = createExtension("x", { packageName: "p" });
+    const before = {
+      install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } },
+      inventory: { count: 1, objects: [{ version: "v1", kind: "ConfigMap", name: "a" }] },
+      keptCRDs: [{ name: "things.example.com", message: "custom resources exist" }],
+    };
+    const extension = { ...made, metadata: { ...made.metadata, finalizers }, status: { conditions: [], ...before } };
+    const { install, inventory, keptCRDs } = computeExtensionStatus(phaseFrom(extension, { deleting: "uninstalling" }), undefined, NOW);
+    expect({ install, inventory, keptCRDs }).toEqual(isKept ? before : {});
+  },
+);
 
 test.for<[name: string, annotation: string | undefined, before: string | undefined, reached: Reached, want: string | undefined]>([
   ["is unset without a request", undefined, undefined, {}, undefined],
@@ -144,7 +151,7 @@ test.for<[name: string, annotation: string | undefined, before: string | undefin
   const annotations = annotation === undefined ? {} : { "olm.operatorframework.io/reconcile-requested-at": annotation };
   const status = before === undefined ? {} : { lastHandledReconcileAt: before };
   const extension = { ...made, metadata: { ...made.metadata, annotations }, status };
-  expect(statusFrom(phaseFrom(extension, reached), undefined, NOW).lastHandledReconcileAt).toBe(want);
+  expect(computeExtensionStatus(phaseFrom(extension, reached), undefined, NOW).lastHandledReconcileAt).toBe(want);
 });
 
 test.for<[when: string, chosen: Partial<ResolvedBundle> | undefined, before: [bundle: string, catalog: string] | undefined, want: unknown]>(
@@ -161,11 +168,11 @@ test.for<[when: string, chosen: Partial<ResolvedBundle> | undefined, before: [bu
     ["another bundle was installed before", undefined, ["p.v0.9.0", "old"], undefined],
     ["nothing is installed according to the status", undefined, undefined, undefined],
   ],
-)("statusFrom reports the catalog of the installed bundle when %s", ([, chosen, before, want]) => {
+)("computeExtensionStatus reports the catalog of the installed bundle when %s", ([, chosen, before, want]) => {
   const installed = { packageName: "p", name: "p.v1.0.0", version: "1.0.0", image: "registry.example/p" };
   const made = createExtension("x", { packageName: "p" });
   const install = before && { bundle: { name: before[0], version: before[0].slice(3) }, catalog: before[1] };
   const extension = install ? { ...made, status: { conditions: [], install } } : made;
   const reached = { installed, ...(chosen ? { resolved: { ...installed, explanation: "", ...chosen } } : {}) };
-  expect(statusFrom(phaseFrom(extension, reached), undefined, NOW).install?.catalog).toBe(want);
+  expect(computeExtensionStatus(phaseFrom(extension, reached), undefined, NOW).install?.catalog).toBe(want);
 });

@@ -158,7 +158,7 @@ const NO_CATALOG_DATA = "deprecation status unknown: catalog data unavailable";
  * @param now RFC 3339 time for conditions whose status changes.
  * @see operator-controller df2c201d internal/operator-controller/controllers/common_controller.go
  */
-export function statusFrom(phase: Phase, error: unknown, now: string): ClusterExtensionStatus {
+export function computeExtensionStatus(phase: Phase, error: unknown, now: string): ClusterExtensionStatus {
   const { extension, hidden, report } = phase;
   const releases = getReleases(phase);
   const isSuspended = phase.phase === "suspended";

@@ -4,7 +4,7 @@ import { createExtension } from "../../../test/support/extensions.ts";
 import { buildAuthenticated } from "../../../test/support/phases.ts";
 import type { ClusterExtensionStatus } from "../../api/clusterExtension.ts";
 import type { Authenticated } from "../state/phases.ts";
-import { statusFrom } from "./status.ts";
+import { computeExtensionStatus } from "./status.ts";
 import { getSupportDelay } from "./supportStatus.ts";
 
 const CATALOG: CatalogFixture = {
@@ -31,7 +31,7 @@ function phaseOf(catalogs: Record<string, CatalogFixture> | undefined, status?: 
   return phase;
 }
 
-const supportOn = (phase: Authenticated, day: string): unknown => statusFrom(phase, undefined, `${day}T10:00:00Z`).support;
+const supportOn = (phase: Authenticated, day: string): unknown => computeExtensionStatus(phase, undefined, `${day}T10:00:00Z`).support;
 const known = { install: { bundle: BUNDLE, catalog: "c" }, support: FULL };
 
 test.each([
@@ -89,7 +89,7 @@ test.each([
     undefined,
   ],
   ["only the catalog of the installed bundle", { a: CATALOG, c: { ...CATALOG, lifecycle: undefined } }, known, "2025-06-01", undefined],
-] as const)("statusFrom reports %s", (_, catalogs, status, day, want) => {
+] as const)("computeExtensionStatus reports %s", (_, catalogs, status, day, want) => {
   expect(supportOn(phaseOf(catalogs as never, status as never), day)).toEqual(want);
 });
 

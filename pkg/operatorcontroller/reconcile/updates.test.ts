@@ -7,7 +7,7 @@ import type { InstalledBundle } from "../../release/installedBundle.ts";
 import { applyFilter } from "../../resolve/filters.ts";
 import { filterCandidates } from "../../resolve/resolve.ts";
 import type { Authenticated } from "../state/phases.ts";
-import { statusFrom } from "./status.ts";
+import { computeExtensionStatus } from "./status.ts";
 
 const CATALOG: CatalogFixture = {
   channels: {
@@ -31,22 +31,22 @@ function passed(before: InstalledBundle, installed: InstalledBundle | undefined,
 
 function updatesIn(phase: Authenticated, status?: ClusterExtensionStatus): unknown {
   const extension: ClusterExtension = status ? { ...EXTENSION, status } : EXTENSION;
-  const { availableUpdates, blockedUpdate } = statusFrom({ ...phase, extension }, undefined, "2026-01-01T00:00:00Z");
+  const { availableUpdates, blockedUpdate } = computeExtensionStatus({ ...phase, extension }, undefined, "2026-01-01T00:00:00Z");
   return [availableUpdates?.map(({ version }) => version), blockedUpdate?.version];
 }
 
 // Source: D-03, D-25.
-test("statusFrom lists available updates and the newest blocked update", () => {
+test("computeExtensionStatus lists available updates and the newest blocked update", () => {
   const installed = bundle("1.0.0");
   expect(updatesIn(passed(installed, installed))).toEqual([["1.1.0"], "1.2.0"]);
 });
 
-test("statusFrom lists the updates of the new bundle after an upgrade", () => {
+test("computeExtensionStatus lists the updates of the new bundle after an upgrade", () => {
   expect(updatesIn(passed(bundle("1.0.0"), bundle("1.1.0")))).toEqual([["1.2.0"], undefined]);
   expect(updatesIn(passed(bundle("1.1.0"), bundle("1.2.0")))).toEqual([[], undefined]);
 });
 
-test("statusFrom reports an update that dependencies block, also after an upgrade to another bundle", () => {
+test("computeExtensionStatus reports an update that dependencies block, also after an upgrade to another bundle", () => {
   const fixture: CatalogFixture = {
     channels: { stable: ["p.v1.0.0", { name: "p.v1.1.0", replaces: "p.v1.0.0" }, { name: "p.v1.2.0", skipRange: "<1.2.0" }] },
     bundles: ["p.v1.0.0", "p.v1.1.0", "p.v1.2.0"],
@@ -61,7 +61,7 @@ test("statusFrom reports an update that dependencies block, also after an upgrad
   for (const installed of [filtered.installed as InstalledBundle, bundle("1.1.0")]) {
     phase.report.catalogs.filtered = { ...filtered, results };
     phase.releases.installed = installed;
-    const status = statusFrom(phase, undefined, "2026-01-01T00:00:00Z");
+    const status = computeExtensionStatus(phase, undefined, "2026-01-01T00:00:00Z");
     expect(status.availableUpdates?.map(({ version }) => version)).toEqual(installed.version === "1.0.0" ? ["1.1.0"] : []);
     expect(status.blockedUpdate).toMatchObject({
       version: "1.2.0",
@@ -71,24 +71,24 @@ test("statusFrom reports an update that dependencies block, also after an upgrad
   }
 });
 
-test("statusFrom lists no updates when nothing is installed or a relevant catalog is unavailable", () => {
+test("computeExtensionStatus lists no updates when nothing is installed or a relevant catalog is unavailable", () => {
   expect(updatesIn(passed(bundle("1.0.0"), undefined))).toEqual([undefined, undefined]);
   const installed = bundle("1.0.0");
   const known = { availableUpdates: [LATER], install: { bundle: { name: "p.v1.0.0", version: "1.0.0" } } };
   expect(updatesIn(passed(installed, installed, { unavailable: "it is not served" }), known)).toEqual([undefined, undefined]);
 });
 
-test("statusFrom keeps known updates of the same bundle when the catalogs were not read", () => {
+test("computeExtensionStatus keeps known updates of the same bundle when the catalogs were not read", () => {
   const withInstalled = (installed: InstalledBundle): Authenticated => buildAuthenticated(EXTENSION, { releases: { installed } });
   const known = { availableUpdates: [LATER], install: { bundle: { name: "p.v1.1.0", version: "1.1.0" } } };
   expect(updatesIn(withInstalled(bundle("1.1.0")), known)).toEqual([["1.2.0"], undefined]);
   expect(updatesIn(withInstalled(bundle("1.2.0")), known)).toEqual([undefined, undefined]);
 });
 
-test("statusFrom returns an equal status for the same catalogs", () => {
+test("computeExtensionStatus returns an equal status for the same catalogs", () => {
   const installed = bundle("1.0.0");
-  const first = statusFrom(passed(installed, installed), undefined, "2026-01-01T00:00:00Z");
-  const later = statusFrom(
+  const first = computeExtensionStatus(passed(installed, installed), undefined, "2026-01-01T00:00:00Z");
+  const later = computeExtensionStatus(
     { ...passed(installed, installed), extension: { ...EXTENSION, status: first } },
     undefined,
     "2026-02-01T00:00:00Z",

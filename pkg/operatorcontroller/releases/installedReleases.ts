@@ -146,7 +146,7 @@ export class InstalledReleases {
     const deployed = findLastDeployed(listActiveReleases(own));
     if (!deployed) return { kind: "absent" };
     const outcome = this.#reader.getOutcome(deployed.secret.metadata);
-    if (outcome?.kind === "read") return { kind: "installed", bundle: outcome.facts.provided };
+    if (outcome?.kind === "read") return { kind: "installed", bundle: outcome.summary.provided };
     if (outcome?.kind === "unfinished") return { kind: "absent" };
     return outcome === undefined ? { kind: "unknown" } : { kind: "unknown", reason: outcome.reason };
   }
@@ -174,8 +174,8 @@ export class InstalledReleases {
       if (outcome === undefined) isComplete = false;
       else if (outcome.kind === "unreadable") addUnreadable(outcome.reason);
       else if (outcome.kind === "read" && counting.has(index)) {
-        const { bundle, version, properties } = outcome.facts;
-        if (!active.includes(index) && installed && !matchesInstalled(installed, outcome.facts)) continue;
+        const { bundle, version, properties } = outcome.summary;
+        if (!active.includes(index) && installed && !matchesInstalled(installed, outcome.summary)) continue;
         found.set(JSON.stringify([bundle, version, properties]), { extension, bundle, version, properties });
       }
     }
@@ -240,8 +240,8 @@ interface CachedResult {
 }
 
 /** Reports whether a release contains the bundle in a status. */
-function matchesInstalled({ name, version }: NonNullable<ReleasesQuery["installed"]>, facts: InstalledSummary): boolean {
-  return facts.bundle === name && facts.version === version;
+function matchesInstalled({ name, version }: NonNullable<ReleasesQuery["installed"]>, summary: InstalledSummary): boolean {
+  return summary.bundle === name && summary.version === version;
 }
 
 /** The installed bundle of an extension, as a provider for other extensions. */

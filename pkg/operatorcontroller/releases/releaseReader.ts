@@ -67,7 +67,7 @@ function keepMaximums(text: string): string {
 /** Caches summaries of releases by Secret and resourceVersion. Shared by all code that reads or writes releases. */
 export class InstalledSummaryCache {
   /** Evicts the least recently used entries. */
-  readonly #known: LRUCache<string, { resourceVersion: string; facts: InstalledSummary }>;
+  readonly #known: LRUCache<string, { resourceVersion: string; summary: InstalledSummary }>;
   readonly #handlers: ((uid: string) => void)[] = [];
 
   /** @param maxEntries maximum number of entries. The default exceeds the number of releases in any cluster. */
@@ -84,20 +84,20 @@ export class InstalledSummaryCache {
   /** Caches the summary of a release for one version of its Secret. */
   note({ uid, resourceVersion }: SecretVersion, record: NotedRelease): void {
     if (uid === undefined || resourceVersion === undefined || this.#known.peek(uid)?.resourceVersion === resourceVersion) return;
-    let facts: InstalledSummary;
+    let summary: InstalledSummary;
     try {
-      facts = summarizeRelease(record);
+      summary = summarizeRelease(record);
     } catch {
       return; // a later read of the release reports the error
     }
-    this.#known.set(uid, { resourceVersion, facts });
+    this.#known.set(uid, { resourceVersion, summary });
     for (const handler of this.#handlers) handler(uid);
   }
 
   /** Returns the cached summary for this version of a Secret; undefined if it is not cached. */
   get({ uid, resourceVersion }: SecretVersion): InstalledSummary | undefined {
     const known = uid === undefined ? undefined : this.#known.get(uid);
-    return known?.resourceVersion === resourceVersion ? known?.facts : undefined;
+    return known?.resourceVersion === resourceVersion ? known?.summary : undefined;
   }
 
   /** Drops a deleted Secret. */
@@ -114,7 +114,7 @@ export interface SecretVersion {
 
 /** The result of reading a release. */
 export type ReadOutcome =
-  | { readonly kind: "read"; readonly facts: InstalledSummary }
+  | { readonly kind: "read"; readonly summary: InstalledSummary }
   /** The record was not stored completely, so none of its objects were applied; or the release no longer exists. */
   | { readonly kind: "unfinished" }
   | { readonly kind: "unreadable"; readonly reason: string };
@@ -177,8 +177,8 @@ export class ReleaseReader {
   /** Returns the result for the release in this index Secret; undefined while it is being read. */
   getOutcome(index: ObjectMeta): ReadOutcome | undefined {
     const { uid, resourceVersion } = index;
-    const facts = this.#options.cache.get(index);
-    if (facts) return { kind: "read", facts };
+    const summary = this.#options.cache.get(index);
+    if (summary) return { kind: "read", summary };
     if (uid === undefined) return { kind: "unreadable", reason: `release secret "${index.name}" has no uid` };
     const before = this.#readings.get(uid);
     if (before && before.resourceVersion === resourceVersion) return before.outcome;
@@ -248,15 +248,15 @@ export class ReleaseReader {
 
   /** Never throws. */
   async #read(index: ObjectMeta, signal: AbortSignal): Promise<ReadOutcome> {
-    const facts = this.#options.cache.get(index);
-    if (facts) return { kind: "read", facts };
+    const summary = this.#options.cache.get(index);
+    if (summary) return { kind: "read", summary };
     try {
       const labelled = parseReleaseIndex(index);
       if (labelled.kind === "unreadable") return { kind: "unreadable", reason: formatUnreadable(labelled) };
       using deadline = new Deadline(signal, READ_TIMEOUT_MS);
       const release = await this.#options.store.read(index.labels?.["name"] ?? "", labelled.version, { signal: deadline.signal });
       if (release?.kind === "unreadable") return { kind: "unreadable", reason: formatUnreadable(release) };
-      return release?.kind === "readable" ? { kind: "read", facts: summarizeRelease(release.record) } : { kind: "unfinished" };
+      return release?.kind === "readable" ? { kind: "read", summary: summarizeRelease(release.record) } : { kind: "unfinished" };
     } catch (err) {
       return { kind: "unreadable", reason: getErrorMessage(err).slice(0, MAX_CAUSE).toWellFormed() };
     }

@@ -17,6 +17,7 @@ test("ExtensionCache returns an empty entry when an extension was recreated", ()
   expect(memory.of(withUid("2"))).toEqual({
     uid: "2",
     drifted: new Map(),
+    reported: {},
     recorded: [],
     newestRecorded: 0,
     certificates: { checkAt: 0, trustedSince: new Map() },

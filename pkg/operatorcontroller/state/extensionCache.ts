@@ -51,6 +51,22 @@ interface CachedDrift {
   readonly object: ProblemObject;
 }
 
+/** What Events reported last, so that the same is not reported again. */
+interface LastReported {
+  /** The preflight result, with its input. */
+  preflight?: string;
+  /** Image change and ignored constraints of the choice. */
+  choice?: string;
+  /** Digest of the approved plan. */
+  approval?: string;
+  /** Unmet requirements of the bundle. */
+  requirements?: string;
+  /** Mistakes of the bundle. */
+  flaws?: string;
+  /** Generation whose ServiceAccount has no effect. */
+  accountAt?: number;
+}
+
 /** State of one extension between reconciles. In memory only; safe to lose on restart. */
 export interface ExtensionCacheEntry {
   readonly uid: string;
@@ -67,20 +83,11 @@ export interface ExtensionCacheEntry {
    * Warn.
    */
   permissions?: { checkedAt: number; lacking: Problem | undefined };
-  /** The last reported preflight result, with its input. */
-  reportedPreflight?: string;
+  readonly reported: LastReported;
   /** Whether a catalog was unavailable in the last reconcile that resolved a bundle. */
   hasUnavailableCatalogs?: boolean;
-  /** The last reported image change and ignored constraints of the choice. */
-  reportedChoice?: string;
   /** The last resolved bundle; empty if resolution failed, undefined before the first one. */
   resolvedBundle?: string;
-  /** Digest of the last reported approved plan. */
-  reportedApproval?: string;
-  /** The last reported unmet requirements of its bundle. */
-  reportedRequirements?: string;
-  /** The last reported mistakes of its bundle. */
-  reportedFlaws?: string;
   /** Time since which the extension waits for the first decision about its permissions, in milliseconds since the epoch. */
   undecidedSince?: number;
   /**
@@ -88,8 +95,6 @@ export interface ExtensionCacheEntry {
    * even if the tag has moved.
    */
   requestedImage?: { readonly ref: string; readonly canonical: string };
-  /** The last generation whose ServiceAccount was reported to have no effect. */
-  reportedAccountAt?: number;
   /** Field manager that last changed its spec or, if it is pinned to a revision, the pin. */
   changedBy?: string | undefined;
   /** Whether its uninstall has begun. Dependents no longer delay it then. */
@@ -129,12 +134,14 @@ export class ExtensionCache {
     return this.#byName.size;
   }
 
+  /** Returns the state of an extension; creates it if the extension is new or was recreated. */
   of({ metadata: { name, uid = "" } }: Readonly<ClusterExtension>): ExtensionCacheEntry {
     const known = this.#byName.get(name);
     if (known?.uid === uid) return known;
     const entry: ExtensionCacheEntry = {
       uid,
       drifted: new Map(),
+      reported: {},
       recorded: [],
       newestRecorded: 0,
       certificates: { checkAt: 0, trustedSince: new Map() },
@@ -149,22 +156,22 @@ export class ExtensionCache {
    * garbage collector is deleting the releases, possibly before the controller knows that the extension was deleted.
    */
   record(extension: Readonly<ClusterExtension>, releases: readonly ReleaseRecord[], { keep = false }: { keep?: boolean } = {}): void {
-    const remembered = this.of(extension);
+    const entry = this.of(extension);
     const newest = Math.max(0, ...releases.map(({ version }) => version));
-    const isNewestGone = newest < remembered.newestRecorded;
-    remembered.newestRecorded = Math.max(remembered.newestRecorded, newest);
+    const isNewestGone = newest < entry.newestRecorded;
+    entry.newestRecorded = Math.max(entry.newestRecorded, newest);
     const refs = releases.flatMap(({ objects, left = [] }): LeftObject[] => [
       ...left,
       ...[...objects, ...listCertificateSecrets(objects)].map(toObjectRef),
     ]);
-    const all = keep || isNewestGone ? [...remembered.recorded, ...refs] : refs;
-    remembered.recorded = [...new Map(all.map((ref) => [getObjectKey(ref), ref])).values()];
+    const all = keep || isNewestGone ? [...entry.recorded, ...refs] : refs;
+    entry.recorded = [...new Map(all.map((ref) => [getObjectKey(ref), ref])).values()];
   }
 
   /** Adds objects to the recorded ones. Recorded objects do not change. */
   recordMore(extension: Readonly<ClusterExtension>, objects: readonly LeftObject[]): void {
-    const remembered = this.of(extension);
-    remembered.recorded = [...new Map([...objects, ...remembered.recorded].map((ref) => [getObjectKey(ref), ref])).values()];
+    const entry = this.of(extension);
+    entry.recorded = [...new Map([...objects, ...entry.recorded].map((ref) => [getObjectKey(ref), ref])).values()];
   }
 
   /**
@@ -175,12 +182,12 @@ export class ExtensionCache {
    * @returns the delay in milliseconds until the check.
    */
   awaitDeletion(extension: Readonly<ClusterExtension>, objects: readonly string[], now: number): number {
-    const remembered = this.of(extension);
+    const entry = this.of(extension);
     const found = new Set(objects);
-    const before = remembered.awaited;
+    const before = entry.awaited;
     const isSame = before !== undefined && [...before.objects].every((one) => found.has(one));
     const since = isSame ? Math.min(before.since, now) : now;
-    remembered.awaited = { objects: found, since };
+    entry.awaited = { objects: found, since };
     return Math.min(FIRST_DELETION_CHECK_MS + now - since, LONGEST_DELETION_CHECK_MS);
   }
 

@@ -21,8 +21,8 @@ export interface CatalogObservations {
 }
 
 /**
- * What a reconcile reports in any phase. `statusFrom` computes the status from the phase and the report; steps never
- * write the status.
+ * What a reconcile reports in any phase. `computeExtensionStatus` computes the status from the phase
+ * and the report; steps never write the status.
  */
 export interface Report {
   readonly catalogs: CatalogObservations;

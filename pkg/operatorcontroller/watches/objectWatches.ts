@@ -36,7 +36,7 @@ class Connector {
   readonly #shared: WatchIdentity | undefined;
 
   /**
-   * @param listenerOf returns the listener of a new stream, by its key.
+   * @param createListener returns the listener of a new stream, by its key.
    * @param shared an identity that may watch kinds in all namespaces.
    */
   constructor(pool: StreamPool, createListener: (key: string) => StreamListener, shared?: WatchIdentity) {
@@ -49,7 +49,7 @@ class Connector {
    * Assigns a stream to every object, and releases streams that are no longer needed.
    * @param fresh keys of objects whose earlier events an open stream may already have delivered. The stream therefore
    * lists its objects again.
-   * @param left keys of the extension's streams so far.
+   * @param current keys of the extension's streams so far.
    */
   connect(extension: string, { identity, objects }: FollowedExtension, fresh: ReadonlySet<string>, current: ReadonlySet<string>): void {
     const planned = this.#plan(

@@ -3,7 +3,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../../api/constants.ts";
 import { getGroup, type JsonObject, type KubeObject, type ObjectMeta } from "../../api/k8s.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
-import { isPending, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus, type ReleaseSummary } from "../record.ts";
+import { isPending, parseReleaseStatus, type ReleaseRecord, type ReleaseSummary } from "../record.ts";
 import { getReleaseKey, MAX_CHUNKS, PAYLOAD_LIMITS } from "./encode.ts";
 import { formatDecodeFailure, PayloadReader } from "./payloadReader.ts";
 
@@ -84,7 +84,7 @@ export function parseReleaseIndex({
   const owner = ownerReferences.find(
     ({ apiVersion, kind }) => kind === CLUSTER_EXTENSION && getGroup(apiVersion) === getGroup(API_VERSION),
   );
-  return { kind: "index", key: secret, version: number, status: statusFrom(status), uid: owner?.uid };
+  return { kind: "index", key: secret, version: number, status: parseReleaseStatus(status), uid: owner?.uid };
 }
 
 /** The compressed content of an index Secret and its chunks. */
@@ -214,10 +214,6 @@ function bundleLabels(index: KubeObject): Record<string, string> {
   return Object.fromEntries(
     [...Object.entries(labels ?? {}), ...Object.entries(annotations ?? {})].filter(([key]) => !SYSTEM_MARKS.has(key)),
   );
-}
-
-function statusFrom(label: string | undefined): ReleaseStatus {
-  return RELEASE_STATUSES.find((known) => known === label) ?? "unknown";
 }
 
 function missing(what: string): never {

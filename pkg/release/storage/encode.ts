@@ -6,6 +6,7 @@ import { countSeparators } from "../../bundle/limits.ts";
 import { TerminalError } from "../../errors/errors.ts";
 import { encodeGoJson } from "../../golang/json.ts";
 import { goQuote } from "../../golang/quote.ts";
+import { compareUtf8 } from "../../text/compare.ts";
 import { withoutBundleLabels, withoutOwner } from "../labels.ts";
 import type { ReleaseRecord } from "../record.ts";
 
@@ -160,8 +161,7 @@ function* escapePieces(text: string): Generator<string> {
 }
 
 function sorted(map: Readonly<Record<string, string>>): Record<string, string> {
-  const compare = ([a]: [string, string], [b]: [string, string]): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
-  return Object.fromEntries(Object.entries(map).sort(compare));
+  return Object.fromEntries(Object.entries(map).sort(([a], [b]) => compareUtf8(a, b)));
 }
 
 /** Value of the label `owner` on every Secret of a release. */

@@ -2,7 +2,7 @@ import { readProxyVariables } from "../../api/proxy.ts";
 import { parseRequirements } from "../../bundle/requirements.ts";
 import { isObject } from "../../golang/members.ts";
 import { type GoMembers, type GoShape, goStruct } from "../../golang/structReader.ts";
-import { type LeftObject, RELEASE_STATUSES, type ReleaseRecord, type ReleaseStatus } from "../record.ts";
+import { type LeftObject, parseReleaseStatus, type ReleaseRecord } from "../record.ts";
 import { parseRolledBack } from "../rollbackBackoff.ts";
 
 const TEXTS: GoShape = { itemsOf: "string" };
@@ -136,7 +136,7 @@ export function readReleaseHead(release: GoMembers, fallbackLabels: Readonly<Rec
     name: text(release.get("name")),
     namespace: text(release.get("namespace")),
     version: typeof version === "number" ? version : 0,
-    status: statusFrom(info.get("status")),
+    status: parseReleaseStatus(info.get("status")),
     description: text(info.get("description")),
     firstDeployed: text(info.get("first_deployed")),
     lastDeployed: text(info.get("last_deployed")),
@@ -174,10 +174,6 @@ function leftIn(list: readonly unknown[]): LeftObject[] {
 
 function textsIn(list: readonly unknown[]): string[] {
   return list.filter((item) => typeof item === "string");
-}
-
-function statusFrom(value: unknown): ReleaseStatus {
-  return RELEASE_STATUSES.find((status) => status === value) ?? "unknown";
 }
 
 function members(value: unknown): GoMembers {

@@ -80,6 +80,7 @@ export function readEdges({ replaces, skips, skipRange }: EdgeOptions): { replac
   };
 }
 
+/** Options of `olmv1 catalog deprecate`. */
 export interface DeprecateOptions extends EditOptions {
   channel?: string;
   bundle?: string;
@@ -122,6 +123,7 @@ export async function runSetDefaultChannel(
   await editFolder(terminal, where.root, where.package, options, (edit) => setDefaultChannel(edit, where.channel));
 }
 
+/** Options of `olmv1 catalog edge add`. */
 export interface AddEdgeOptions extends EditOptions {
   from?: string;
   to: string;
@@ -141,6 +143,7 @@ export async function runAddEdge(terminal: Terminal, root: string, packageName: 
   });
 }
 
+/** Options of `olmv1 catalog edge remove`. */
 export interface RemoveEdgeOptions extends EditOptions {
   from?: string;
   to: string;

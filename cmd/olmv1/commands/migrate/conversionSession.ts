@@ -154,6 +154,11 @@ export async function planResumedConversion(session: ConversionSession, begun: M
   return planConversion({ ...source, offer }, getConversionSettings(session, offers, await findAccountKind(client, begun)));
 }
 
+/**
+ * Reads the objects of OLM v0 from which a begun conversion started.
+ * @throws Error if there is no backup of the Subscription; OperatorUpgradedError if its
+ * ClusterServiceVersion no longer exists.
+ */
 export async function readSource(client: Client, { extension, subscription, group, backup }: MigratedExtension): Promise<ConversionSource> {
   if (!subscription) throw new Error(`ClusterExtension "${extension.metadata.name}" has no backup of its Subscription`);
   const { namespace, installedCsv = "" } = parseSubscription(subscription);
