@@ -60,6 +60,17 @@ test("buildRules returns rules that grant exactly the given permissions, in any 
   );
 });
 
+test.for<[member: string, toGrant: (value: string) => Grant]>([
+  ["verbs", (verb) => ({ group: "", resource: "as", verb })],
+  ["resourceNames", (name) => ({ group: "", resource: "as", name, verb: "get" })],
+  ["resources", (resource) => ({ group: "", resource, verb: "get" })],
+])("buildRules returns one rule when 100,000 permissions differ only in %s", ([member, toGrant]) => {
+  const values = Array.from({ length: 100_000 }, (_, i) => `v${i}`);
+  const [rule, ...others] = buildRules(values.map(toGrant));
+  expect(rule).toMatchObject({ [member]: values.toSorted() });
+  expect(others).toEqual([]);
+});
+
 test("compact and removeCovered return rules that grant the same permissions", () => {
   fc.assert(
     fc.property(fc.array(rule, { maxLength: 8 }), (rules) => {

@@ -142,17 +142,17 @@ export function buildRules(grants: readonly Grant[]): PolicyRule[] {
   const byObject = merge(
     entries,
     ({ group, resources, names }) => [group, resources, names],
-    (a, b) => ({ ...a, verbs: union(a.verbs, b.verbs) }),
+    (same) => ({ verbs: union(same.map(({ verbs }) => verbs)) }),
   );
   const byVerbs = merge(
     byObject,
     ({ group, resources, names, verbs }) => [group, resources, verbs, names === undefined],
-    (a, b) => ({ ...a, names: a.names && union(a.names, b.names ?? []) }),
+    (same) => ({ names: same[0]?.names && union(same.map(({ names }) => names ?? [])) }),
   );
   const byNames = merge(
     byVerbs,
     ({ group, names, verbs }) => [group, names, verbs],
-    (a, b) => ({ ...a, resources: union(a.resources, b.resources) }),
+    (same) => ({ resources: union(same.map(({ resources }) => resources)) }),
   );
   return sortRules(
     byNames.map(({ group, resources, names, verbs }) =>
@@ -178,21 +178,16 @@ export function toRule({ group, resource, name, verb }: Grant): PolicyRule {
   return { apiGroups: [group], resources: [resource], ...(name === undefined ? {} : { resourceNames: [name] }), verbs: [verb] };
 }
 
-/** Merges entries for which `same` returns equal values. */
+/** Merges entries for which `keyOf` returns equal values. `join` returns the members in which they differ, once for all of them. */
 function merge(
   entries: readonly IntermediateRule[],
-  same: (entry: IntermediateRule) => unknown[],
-  join: (a: IntermediateRule, b: IntermediateRule) => IntermediateRule,
+  keyOf: (entry: IntermediateRule) => unknown[],
+  join: (same: readonly IntermediateRule[]) => Partial<IntermediateRule>,
 ): IntermediateRule[] {
-  const joined = new Map<string, IntermediateRule>();
-  for (const entry of entries) {
-    const key = JSON.stringify(same(entry));
-    const other = joined.get(key);
-    joined.set(key, other ? join(other, entry) : entry);
-  }
-  return [...joined.values()];
+  const groups = Map.groupBy(entries, (entry) => JSON.stringify(keyOf(entry)));
+  return [...groups.values()].flatMap((same) => (same[0] ? [{ ...same[0], ...join(same) }] : []));
 }
 
-function union(a: readonly string[], b: readonly string[]): string[] {
-  return [...new Set([...a, ...b])].sort();
+function union(lists: readonly (readonly string[])[]): string[] {
+  return [...new Set(lists.flat())].sort();
 }
