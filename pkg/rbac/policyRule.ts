@@ -1,4 +1,5 @@
 import { compareText } from "../text/compare.ts";
+import { UrlSet } from "./urlSet.ts";
 
 /** rbac.authorization.k8s.io/v1 PolicyRule. */
 export interface PolicyRule {
@@ -27,18 +28,44 @@ export function normalizeRule(rule: PolicyRule): PolicyRule {
   return { ...list("apiGroups"), ...list("resources"), ...list("resourceNames"), ...list("nonResourceURLs"), verbs: sortVerbs(rule.verbs) };
 }
 
-/** Reports whether `holder` grants everything that `rule` grants. */
-export function covers(holder: PolicyRule, rule: PolicyRule): boolean {
-  if (!includesAll(holder.verbs, rule.verbs)) return false;
-  if ((rule.nonResourceURLs?.length ?? 0) > 0) return coversUrls(holder.nonResourceURLs ?? [], rule.nonResourceURLs ?? []);
-  const names = holder.resourceNames ?? [];
-  const desired = rule.resourceNames ?? [];
-  const coversNames = names.length === 0 || (desired.length > 0 && desired.every((name) => names.includes(name)));
-  return (
-    coversNames &&
-    includesAll(holder.apiGroups ?? [], rule.apiGroups ?? []) &&
-    coversResources(holder.resources ?? [], rule.resources ?? [])
-  );
+/** A rule that is compared with many others. It keeps its lists as sets, so that long lists do not slow the comparison. */
+export class HeldRule {
+  readonly #verbs: ReadonlySet<string>;
+  readonly #apiGroups: ReadonlySet<string>;
+  readonly #resources: ReadonlySet<string>;
+  readonly #names: ReadonlySet<string>;
+  readonly #urls: UrlSet;
+
+  constructor({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [], verbs }: PolicyRule) {
+    this.#verbs = new Set(verbs);
+    this.#apiGroups = new Set(apiGroups);
+    this.#resources = new Set(resources);
+    this.#names = new Set(resourceNames);
+    this.#urls = new UrlSet(nonResourceURLs);
+  }
+
+  /** Reports whether the rule grants everything that another one grants. */
+  covers({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [], verbs }: PolicyRule): boolean {
+    if (!includesAll(this.#verbs, verbs)) return false;
+    if (nonResourceURLs.length > 0) return nonResourceURLs.every((url) => this.#urls.has(url));
+    const coversNames = this.#names.size === 0 || (resourceNames.length > 0 && resourceNames.every((name) => this.#names.has(name)));
+    return coversNames && includesAll(this.#apiGroups, apiGroups) && this.#coversResources(resources);
+  }
+
+  #coversResources(resources: readonly string[]): boolean {
+    const held = this.#resources;
+    return held.has("*") || resources.every((resource) => held.has(resource) || held.has(toWildcard(resource)));
+  }
+}
+
+function includesAll(holder: ReadonlySet<string>, desired: readonly string[]): boolean {
+  return holder.has("*") || desired.every((entry) => holder.has(entry));
+}
+
+// Returns the entry that includes this subresource of all resources, for example "*/status" for "pods/status"; "*" for a resource.
+function toWildcard(resource: string): string {
+  const slash = resource.indexOf("/");
+  return slash > 0 ? `*${resource.slice(slash)}` : "*";
 }
 
 /** Reports whether some permission is in both rules. A rule without names includes every name. */
@@ -57,12 +84,7 @@ function overlap(a: readonly string[], b: readonly string[]): boolean {
 
 // "*" includes all resources and subresources, "*/status" includes subresource status of all resources.
 function overlapResources(a: readonly string[], b: readonly string[]): boolean {
-  return overlap(a, b) || a.some((resource) => includesSubresource(b, resource)) || b.some((resource) => includesSubresource(a, resource));
-}
-
-function includesSubresource(holder: readonly string[], resource: string): boolean {
-  const slash = resource.indexOf("/");
-  return slash > 0 && holder.includes(`*${resource.slice(slash)}`);
+  return overlap(a, b) || a.some((resource) => b.includes(toWildcard(resource))) || b.some((resource) => a.includes(toWildcard(resource)));
 }
 
 function overlapUrls(a: string, b: string): boolean {
@@ -75,11 +97,25 @@ function overlapUrls(a: string, b: string): boolean {
 /** Maximum number of rules to compare: each is compared with every other, so the time is quadratic. */
 const COMPARED_MAX = 1_000;
 
-/** Returns `rules` in normal form, sorted, without rules that another rule covers. From more than 1,000 rules, only removes duplicates. */
+/**
+ * Maximum of the number of rules times their size in characters of JSON: each list is searched once
+ * for each other rule. The comparison then takes less than a second.
+ */
+const COMPARED_SIZE_MAX = 250_000_000;
+
+/**
+ * Returns `rules` in normal form, sorted, without rules that another rule covers. Only removes
+ * duplicates if there are more than 1,000 rules, or if they are too large to compare.
+ */
 export function removeCovered(rules: readonly PolicyRule[]): PolicyRule[] {
-  const sorted = sortRules([...new Map(rules.map(normalizeRule).map((rule) => [JSON.stringify(rule), rule])).values()]);
-  if (sorted.length > COMPARED_MAX) return sorted;
-  return sorted.filter((rule, i) => !sorted.some((other, j) => i !== j && covers(other, rule) && (j < i || !covers(rule, other))));
+  const unique = new Map(rules.map(normalizeRule).map((rule) => [JSON.stringify(rule), rule]));
+  const sorted = sortRules([...unique.values()]);
+  const size = [...unique.keys()].reduce((sum, key) => sum + key.length, 0);
+  if (sorted.length > COMPARED_MAX || sorted.length * size > COMPARED_SIZE_MAX) return sorted;
+  const compared = sorted.map((rule) => ({ rule, held: new HeldRule(rule) }));
+  const isCovered = ({ rule, held }: (typeof compared)[number], i: number): boolean =>
+    compared.some((other, j) => i !== j && other.held.covers(rule) && (j < i || !held.covers(other.rule)));
+  return compared.filter((one, i) => !isCovered(one, i)).map(({ rule }) => rule);
 }
 
 /** Sorts by group, resources, names and verbs. */
@@ -89,18 +125,6 @@ function sortRules(rules: readonly PolicyRule[]): PolicyRule[] {
     return { rule, key: JSON.stringify([apiGroups, resources, resourceNames, nonResourceURLs, verbs]) };
   });
   return keyed.sort((a, b) => compareText(a.key, b.key)).map(({ rule }) => rule);
-}
-
-function includesAll(holder: readonly string[], desired: readonly string[]): boolean {
-  return holder.includes("*") || desired.every((entry) => holder.includes(entry));
-}
-
-function coversResources(holder: readonly string[], desired: readonly string[]): boolean {
-  return desired.every((resource) => holder.includes("*") || holder.includes(resource) || includesSubresource(holder, resource));
-}
-
-function coversUrls(holder: readonly string[], desired: readonly string[]): boolean {
-  return desired.every((url) => holder.some((held) => held === url || (held.endsWith("*") && url.startsWith(held.slice(0, -1)))));
 }
 
 /** Permission for one verb on one resource, or on one object if a name is set. */
