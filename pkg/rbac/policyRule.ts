@@ -186,15 +186,19 @@ export function buildRules(grants: readonly Grant[]): PolicyRule[] {
 }
 
 /** Returns every single permission of a rule on resources; none for rules on URLs. */
-export function splitRule({ apiGroups = [], resources = [], resourceNames = [], verbs }: PolicyRule): Grant[] {
+export function splitRule(rule: PolicyRule): Grant[] {
+  return [...eachGrant(rule)];
+}
+
+/** Yields every single permission of a rule on resources. There can be millions, so `splitRule` may need too much memory. */
+export function* eachGrant({ apiGroups = [], resources = [], resourceNames = [], verbs }: PolicyRule): Generator<Grant, void> {
+  // A rule without permissions can have many groups or names.
+  if (resources.length === 0 || verbs.length === 0) return;
   const names = resourceNames.length === 0 ? [undefined] : resourceNames;
-  return apiGroups.flatMap((group) =>
-    resources.flatMap((resource) =>
-      names.flatMap((name) =>
-        verbs.map((verb): Grant => (name === undefined ? { group, resource, verb } : { group, resource, name, verb })),
-      ),
-    ),
-  );
+  for (const group of apiGroups)
+    for (const resource of resources)
+      for (const name of names)
+        for (const verb of verbs) yield name === undefined ? { group, resource, verb } : { group, resource, name, verb };
 }
 
 /** Returns the rule for one permission. */

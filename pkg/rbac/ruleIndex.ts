@@ -1,4 +1,4 @@
-import { type Grant, HeldRule, type PolicyRule, splitRule, toRule } from "./policyRule.ts";
+import { eachGrant, type Grant, HeldRule, type PolicyRule, toRule } from "./policyRule.ts";
 import { UrlSet } from "./urlSet.ts";
 
 /** Maximum number of permissions of a rule in the index. Rules with more are compared one by one, so that memory stays bounded. */
@@ -42,10 +42,13 @@ export class RuleIndex {
   /** Reports whether the rules together grant everything in `rules`. */
   hasAll(rules: readonly PolicyRule[]): boolean {
     return rules.every(
-      (rule) =>
-        splitRule(rule).every((grant) => this.hasGrant(grant)) &&
-        (rule.nonResourceURLs ?? []).every((url) => rule.verbs.every((verb) => this.hasUrl(url, verb))),
+      (rule) => this.#hasGrants(rule) && (rule.nonResourceURLs ?? []).every((url) => rule.verbs.every((verb) => this.hasUrl(url, verb))),
     );
+  }
+
+  #hasGrants(rule: PolicyRule): boolean {
+    for (const grant of eachGrant(rule)) if (!this.hasGrant(grant)) return false;
+    return true;
   }
 
   #add(rule: PolicyRule, urls: Map<string, string[]>): void {
@@ -55,7 +58,7 @@ export class RuleIndex {
       this.#large.push(new HeldRule(rule));
       return;
     }
-    for (const grant of splitRule(rule)) this.#grants.add(formatKey(grant));
+    for (const grant of eachGrant(rule)) this.#grants.add(formatKey(grant));
     if (nonResourceURLs.length === 0) return;
     for (const verb of verbs) {
       const ofVerb = urls.get(verb) ?? [];
