@@ -156,7 +156,8 @@ function newTooMany(what: string, count: number, max: number): TerminalError {
   );
 }
 
-function isRole({ kind, apiVersion }: KubeObject): boolean {
+/** Reports whether an object is a Role or ClusterRole. */
+export function isRole({ kind, apiVersion }: KubeObject): boolean {
   return getGroup(apiVersion) === RBAC && (kind === "Role" || kind === "ClusterRole");
 }
 
@@ -179,6 +180,12 @@ function readRules(role: KubeObject): PolicyRule[] {
   const count = countPermissions(rules);
   if (count > SCOPE_MAX) throw newTooMany(`${describeObject(role)} grants`, count, SCOPE_MAX);
   return rules;
+}
+
+/** Returns the valid rules of a role; undefined if there are too many permissions to compare. */
+export function readComparableRules(role: KubeObject): PolicyRule[] | undefined {
+  const rules = parseRules(role);
+  return countPermissions(rules) > SCOPE_MAX ? undefined : rules;
 }
 
 function parseRules(role: KubeObject): PolicyRule[] {
