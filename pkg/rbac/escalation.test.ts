@@ -75,7 +75,7 @@ test.for<[what: string, roleRef: unknown]>([
 
 const EVERYTHING = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
 
-/** Returns the verbs `escalate` and `bind` that an installer with `held` needs for `objects`, by namespace. */
+/** Returns the verbs `escalate` and `bind` that an installer needs for `objects`, by namespace. */
 function listEscalations(objects: KubeObject[], held: HeldRoles): string[] {
   const { clusterRules, namespaceRules } = computeRequiredRules(objects, { installNamespace: "ns", held });
   return [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>

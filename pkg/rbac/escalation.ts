@@ -72,7 +72,7 @@ export class HeldRoles {
   readonly #roles = new Map<KubeObject, ComparedRole>();
   #left = TOTAL_MAX;
 
-  /** @param listHeld returns the rules that the installer has in a namespace; "" is the cluster scope. */
+  /** @param listHeld returns the rules of the installer in a namespace; "" is the cluster scope. */
   constructor(listHeld: (namespace: string) => readonly PolicyRule[]) {
     this.#listHeld = listHeld;
   }

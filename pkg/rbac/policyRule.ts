@@ -28,7 +28,10 @@ export function normalizeRule(rule: PolicyRule): PolicyRule {
   return { ...list("apiGroups"), ...list("resources"), ...list("resourceNames"), ...list("nonResourceURLs"), verbs: sortVerbs(rule.verbs) };
 }
 
-/** A rule that is compared with many others. It keeps its lists as sets, so that long lists do not slow the comparison. */
+/**
+ * A rule that is compared with many others. It keeps its lists as sets, so that long lists do not
+ * slow the comparison.
+ */
 export class HeldRule {
   readonly #verbs: ReadonlySet<string>;
   readonly #apiGroups: ReadonlySet<string>;
@@ -62,7 +65,8 @@ function includesAll(holder: ReadonlySet<string>, desired: readonly string[]): b
   return holder.has("*") || desired.every((entry) => holder.has(entry));
 }
 
-// Returns the entry that includes this subresource of all resources, for example "*/status" for "pods/status"; "*" for a resource.
+// Returns the entry that includes this subresource of all resources, for example "*/status" for
+// "pods/status"; "*" for a resource.
 function toWildcard(resource: string): string {
   const slash = resource.indexOf("/");
   return slash > 0 ? `*${resource.slice(slash)}` : "*";
@@ -190,7 +194,10 @@ export function splitRule(rule: PolicyRule): Grant[] {
   return [...eachGrant(rule)];
 }
 
-/** Yields every single permission of a rule on resources. There can be millions, so `splitRule` may need too much memory. */
+/**
+ * Yields every single permission of a rule on resources. There can be millions, so `splitRule` may
+ * need too much memory.
+ */
 export function* eachGrant({ apiGroups = [], resources = [], resourceNames = [], verbs }: PolicyRule): Generator<Grant, void> {
   // A rule without permissions can have many groups or names.
   if (resources.length === 0 || verbs.length === 0) return;
@@ -206,7 +213,10 @@ export function toRule({ group, resource, name, verb }: Grant): PolicyRule {
   return { apiGroups: [group], resources: [resource], ...(name === undefined ? {} : { resourceNames: [name] }), verbs: [verb] };
 }
 
-/** Merges entries for which `keyOf` returns equal values. `join` returns the members in which they differ, once for all of them. */
+/**
+ * Merges entries for which `keyOf` returns equal values. `join` returns the members in which they
+ * differ, once for all of them.
+ */
 function merge(
   entries: readonly IntermediateRule[],
   keyOf: (entry: IntermediateRule) => unknown[],

@@ -39,7 +39,10 @@ export interface RuleOptions {
   essentialOnly?: boolean;
   /** The sources in `spec.config.valuesFrom`, in the install namespace. */
   valuesFrom?: readonly Pick<ValuesSource, "kind" | "name">[];
-  /** The roles whose permissions the installer is known to have. To grant those, it needs neither escalate nor bind. */
+  /**
+   * The roles whose permissions the installer is known to have. To grant those, it needs neither
+   * escalate nor bind.
+   */
   held?: HeldRoles;
 }
 
