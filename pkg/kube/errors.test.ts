@@ -11,6 +11,7 @@ import {
   isForbidden,
   isNotFound,
   isPassing,
+  isRbacDenied,
   KindNotServed,
   KubeError,
   NoCredential,
@@ -29,6 +30,15 @@ test.for<[status: number, text: string, denied: boolean]>([
   [500, 'Internal error occurred: failed calling webhook "w.example.com"', false],
 ])("isDenied for status %s and text %j returns %s", ([status, text, denied]) => {
   expect(isDenied(new KubeError(text, { status, reason: "" }))).toBe(denied);
+});
+
+test.for<[status: number, text: string, denied: boolean]>([
+  [403, FORBIDDEN, true],
+  [403, '" cannot patch: it is forbidden: User "x" may not', false],
+  [403, 'pods "a" is forbidden: exceeded quota: q, requested: pods=1', false],
+  [422, FORBIDDEN, false],
+])("isRbacDenied for status %s and text %j returns %s", ([status, text, denied]) => {
+  expect(isRbacDenied(new KubeError(text, { status, reason: "" }))).toBe(denied);
 });
 
 test.for<[status: number, causes: unknown, policy: string | undefined]>([

@@ -1,5 +1,5 @@
 import type { PermissionPolicySpec, PolicyEntry } from "../api/permissionPolicy.ts";
-import { buildRules, covers, intersects, type PolicyRule, splitRule, toRule } from "../rbac/policyRule.ts";
+import { buildRules, HeldRule, intersects, type PolicyRule, splitRule, toRule } from "../rbac/policyRule.ts";
 import type { RequiredRules } from "../rbac/requiredRules.ts";
 import { listUrlRules } from "../rbac/ruleSets.ts";
 import { classifyPermission, type RiskClass } from "./riskClasses.ts";
@@ -43,14 +43,21 @@ interface JudgedPermission extends Omit<JudgedRule, "rule"> {
  */
 export function judgePermissions(rules: RequiredRules, policy: GrantPolicy, subject: RiskSubject): JudgedRule[] {
   const scopes = [["", rules.clusterRules] as const, ...rules.namespaceRules];
+  const allowed = (policy.allow ?? []).map((entry) => ({ entry, held: new HeldRule(entry) }));
   return scopes.flatMap(([namespace, placed]) => {
     const permissions = placed.flatMap((rule) => [...splitRule(rule).map(toRule), ...listUrlRules(rule)]);
-    return mergePermissions(permissions.map((permission) => judge(permission, namespace, policy, subject)));
+    return mergePermissions(permissions.map((permission) => judge(permission, namespace, { policy, allowed }, subject)));
   });
 }
 
-function judge(permission: PolicyRule, namespace: string, policy: GrantPolicy, subject: RiskSubject): JudgedPermission {
-  const { grant = "Guarded", allow = [], deny = [] } = policy;
+/** A policy whose entries of `allow` are compared with many permissions. */
+interface ComparedPolicy {
+  readonly policy: GrantPolicy;
+  readonly allowed: readonly { readonly entry: PolicyEntry; readonly held: HeldRule }[];
+}
+
+function judge(permission: PolicyRule, namespace: string, { policy, allowed }: ComparedPolicy, subject: RiskSubject): JudgedPermission {
+  const { grant = "Guarded", deny = [] } = policy;
   const risk = classifyPermission(permission, namespace, subject);
   const judged = (outcome: PermissionOutcome, field: string): JudgedPermission => ({
     permission,
@@ -61,7 +68,7 @@ function judge(permission: PolicyRule, namespace: string, policy: GrantPolicy, s
   });
   const denying = deny.findIndex((entry) => appliesTo(entry, namespace) && intersects(entry, permission));
   if (denying >= 0) return judged("Denied", `deny[${denying}]`);
-  const allowing = allow.findIndex((entry) => appliesTo(entry, namespace) && covers(entry, permission));
+  const allowing = allowed.findIndex(({ entry, held }) => appliesTo(entry, namespace) && held.covers(permission));
   if (allowing >= 0) return judged("Granted", `allow[${allowing}]`);
   const waits = grant === "Manual" || (grant === "Guarded" && risk?.level === "RootEquivalent");
   return judged(waits ? "Pending" : "Granted", "grant");

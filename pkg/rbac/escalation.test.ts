@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../api/k8s.ts";
-import { computeEscalationGrants } from "./escalation.ts";
+import { computeEscalationGrants, HeldRoles } from "./escalation.ts";
+import type { PolicyRule } from "./policyRule.ts";
 import { computeGrantedRules, computeRequiredRules } from "./requiredRules.ts";
 import { diffRules, formatRulesDiff } from "./ruleSets.ts";
 
@@ -70,6 +71,50 @@ test.for<[what: string, roleRef: unknown]>([
 ])("a binding whose roleRef is %s requires no bind permission, because the API server rejects it", ([, roleRef]) => {
   const binding = { ...role("ClusterRoleBinding", undefined), roleRef };
   expect(computeEscalationGrants(binding, "", { strategy: "escalate", objects: [binding] })).toEqual([]);
+});
+
+const EVERYTHING = { apiGroups: ["*"], resources: ["*"], verbs: ["*"] };
+
+/** Returns the verbs `escalate` and `bind` that an installer needs for `objects`, by namespace. */
+function listEscalations(objects: KubeObject[], held: HeldRoles): string[] {
+  const { clusterRules, namespaceRules } = computeRequiredRules(objects, { installNamespace: "ns", held });
+  return [["", clusterRules] as const, ...namespaceRules].flatMap(([namespace, rules]) =>
+    rules.flatMap(({ verbs }) => verbs.filter((verb) => verb === "escalate" || verb === "bind").map((verb) => `${namespace} ${verb}`)),
+  );
+}
+
+test("computeRequiredRules compares each role once in a namespace when many bindings refer to it", () => {
+  const large = { ...largeRole("r", ""), kind: "ClusterRole", metadata: { name: "r" } };
+  const bindings = ["a", "b", "c", "d", "e"].flatMap((name): KubeObject[] => {
+    const binding = { ...role("RoleBinding", undefined, name), roleRef: { kind: "ClusterRole", name: "r" } };
+    return [binding, { ...binding, kind: "ClusterRoleBinding", metadata: { name } }];
+  });
+  const asked: string[] = [];
+  const listHeld = (namespace: string): PolicyRule[] => {
+    asked.push(namespace);
+    return [EVERYTHING];
+  };
+  const held = new HeldRoles(listHeld);
+  const objects = [large, ...bindings];
+  expect([listEscalations(objects, held), listEscalations(objects, held)]).toEqual([[], []]);
+  expect(asked).toEqual([""]);
+});
+
+test("computeRequiredRules requires escalate and bind on a role when 250,000 other permissions were compared", () => {
+  const roles = [0, 1, 2, 3, 4].map((i) => largeRole("r", `n${i}`));
+  const bindings = roles.map(
+    ({ metadata }): KubeObject => ({ ...role("RoleBinding", undefined), metadata, roleRef: { kind: "Role", name: "r" } }),
+  );
+  const held = new HeldRoles(() => [EVERYTHING]);
+  expect(listEscalations([...roles, ...bindings], held)).toEqual(["n4 bind", "n4 escalate"]);
+  expect(held.has(role("Role", [READS_PODS], "n4"), "n4")).toBe(true);
+});
+
+test("HeldRoles finds permissions of the namespace and of the cluster scope", () => {
+  const held = new HeldRoles((namespace) => (namespace === "ns" ? [READS_PODS] : []));
+  const clusterRole = role("ClusterRole", [READS_PODS]);
+  expect(["ns", "", "other", "ns"].map((namespace) => held.has(clusterRole, namespace))).toEqual([true, false, false, true]);
+  expect(held.has(role("Role", [{ ...READS_PODS, verbs: ["list"] }], "ns"), "ns")).toBe(false);
 });
 
 test("diffRules lists each added and removed permission", () => {

@@ -2,6 +2,7 @@ import { getGroup, type JsonObject, type KubeObject } from "../api/k8s.ts";
 import { TerminalError } from "../errors/errors.ts";
 import { describeObject } from "../release/identity.ts";
 import { type Grant, normalizeRule, type PolicyRule } from "./policyRule.ts";
+import { RuleIndex } from "./ruleIndex.ts";
 
 /**
  * How an installer may write roles with permissions that it does not have:
@@ -15,7 +16,10 @@ const RBAC = "rbac.authorization.k8s.io";
  * Maximum number of permissions of the roles in one scope: the product of groups, resources, names and verbs. Ten times that of the largest known role.
  */
 const SCOPE_MAX = 100_000;
-/** Maximum number of permissions of the roles in all scopes. Their expansion takes a few seconds of the main thread. */
+/**
+ * Maximum number of permissions of the roles in all scopes, and of the permissions that are compared
+ * with those of an installer. Their expansion takes a few seconds of the main thread.
+ */
 const TOTAL_MAX = 250_000;
 
 interface RoleRef {
@@ -23,15 +27,13 @@ interface RoleRef {
   name: string;
 }
 
-/** Reports whether an installer has `rules` in a namespace; "" is the cluster scope. */
-export type PermissionHolder = (namespace: string, rules: readonly PolicyRule[]) => boolean;
-
 /** How roles are written. */
 export interface EscalationOptions {
   strategy: RoleStrategy;
   /** All objects of the set. The rules of a role outside the set are unknown, so it requires `bind` even with `union`. */
   objects: readonly KubeObject[];
-  isHeld?: PermissionHolder;
+  /** The roles whose permissions the installer has; default: none. */
+  held?: HeldRoles | undefined;
 }
 
 /**
@@ -40,16 +42,72 @@ export interface EscalationOptions {
  */
 export function computeEscalationGrants(object: KubeObject, namespace: string, options: EscalationOptions): Grant[] {
   if (getGroup(object.apiVersion) !== RBAC) return [];
-  const { strategy, objects, isHeld = () => false } = options;
-  const isFree = (role: KubeObject): boolean => !isAggregated(role) && (strategy === "union" || isHeld(namespace, readRules(role)));
+  const { strategy, objects, held } = options;
+  const isFree = (role: KubeObject): boolean => !isAggregated(role) && (strategy === "union" || (held?.has(role, namespace) ?? false));
   if (isRole(object)) {
     if (isFree(object) || (readRules(object).length === 0 && !isAggregated(object))) return [];
     return [{ group: RBAC, resource: getPlural(object.kind), name: object.metadata.name, verb: "escalate" }];
   }
   const ref = readRoleRef(object);
   if (!ref) return [];
-  if (objects.some((role) => isRole(role) && isNamedBy(role, ref, object) && isFree(role))) return [];
+  if (objects.some((role) => isNamedBy(role, ref, object) && isRole(role) && isFree(role))) return [];
   return [{ group: RBAC, resource: getPlural(ref.kind), name: ref.name, verb: "bind" }];
+}
+
+interface ComparedRole {
+  readonly rules: readonly PolicyRule[];
+  readonly count: number;
+  /** Whether the installer has all permissions of the role, by namespace. */
+  readonly results: Map<string, boolean>;
+}
+
+/**
+ * Finds the roles of one bundle whose permissions an installer has: it may write and bind them
+ * without the verbs `escalate` and `bind`. Compares each role once for each namespace, because a
+ * bundle can bind a large role thousands of times.
+ */
+export class HeldRoles {
+  readonly #listHeld: (namespace: string) => readonly PolicyRule[];
+  readonly #indexes = new Map<string, RuleIndex>();
+  readonly #roles = new Map<KubeObject, ComparedRole>();
+  #left = TOTAL_MAX;
+
+  /** @param listHeld returns the rules of the installer in a namespace; "" is the cluster scope. */
+  constructor(listHeld: (namespace: string) => readonly PolicyRule[]) {
+    this.#listHeld = listHeld;
+  }
+
+  /**
+   * Reports whether the installer has all permissions of a role in a namespace. Returns false without
+   * a comparison if the compared roles would have more than 250,000 permissions in total: the
+   * installer then needs `escalate` and `bind`.
+   * @throws TerminalError Blocked if there are too many permissions
+   */
+  has(role: KubeObject, namespace: string): boolean {
+    const compared = this.#read(role);
+    const isHeld = compared.results.get(namespace) ?? this.#compare(role, compared, namespace);
+    compared.results.set(namespace, isHeld);
+    return isHeld;
+  }
+
+  #read(role: KubeObject): ComparedRole {
+    const known = this.#roles.get(role);
+    if (known) return known;
+    const rules = readRules(role);
+    const read = { rules, count: countPermissions(rules), results: new Map<string, boolean>() };
+    this.#roles.set(role, read);
+    return read;
+  }
+
+  #compare(role: KubeObject, { rules, count }: ComparedRole, namespace: string): boolean {
+    // Permissions in the cluster scope are valid in all namespaces.
+    if (role.kind === "ClusterRole" && namespace !== "" && this.has(role, "")) return true;
+    if (count > this.#left) return false;
+    this.#left -= count;
+    const index = this.#indexes.get(namespace) ?? new RuleIndex(this.#listHeld(namespace));
+    this.#indexes.set(namespace, index);
+    return index.hasAll(rules);
+  }
 }
 
 /** The rules that mode `union` requires of an installer that writes roles, by scope; "" is the cluster scope. Counts their permissions. */
@@ -98,7 +156,8 @@ function newTooMany(what: string, count: number, max: number): TerminalError {
   );
 }
 
-function isRole({ kind, apiVersion }: KubeObject): boolean {
+/** Reports whether an object is a Role or ClusterRole. */
+export function isRole({ kind, apiVersion }: KubeObject): boolean {
   return getGroup(apiVersion) === RBAC && (kind === "Role" || kind === "ClusterRole");
 }
 
@@ -117,11 +176,21 @@ function isNamedBy(role: KubeObject, ref: RoleRef, binding: KubeObject): boolean
  * @throws TerminalError Blocked if there are too many permissions
  */
 function readRules(role: KubeObject): PolicyRule[] {
-  const rules: unknown = role["rules"];
-  const read = (Array.isArray(rules) ? rules : []).map(ruleFrom);
-  const count = countPermissions(read);
+  const rules = parseRules(role);
+  const count = countPermissions(rules);
   if (count > SCOPE_MAX) throw newTooMany(`${describeObject(role)} grants`, count, SCOPE_MAX);
-  return read;
+  return rules;
+}
+
+/** Returns the valid rules of a role; undefined if there are too many permissions to compare. */
+export function readComparableRules(role: KubeObject): PolicyRule[] | undefined {
+  const rules = parseRules(role);
+  return countPermissions(rules) > SCOPE_MAX ? undefined : rules;
+}
+
+function parseRules(role: KubeObject): PolicyRule[] {
+  const rules: unknown = role["rules"];
+  return (Array.isArray(rules) ? rules : []).map(ruleFrom);
 }
 
 function ruleFrom(rule: unknown): PolicyRule {

@@ -1,4 +1,5 @@
 import { compareText } from "../text/compare.ts";
+import { UrlSet } from "./urlSet.ts";
 
 /** rbac.authorization.k8s.io/v1 PolicyRule. */
 export interface PolicyRule {
@@ -27,18 +28,48 @@ export function normalizeRule(rule: PolicyRule): PolicyRule {
   return { ...list("apiGroups"), ...list("resources"), ...list("resourceNames"), ...list("nonResourceURLs"), verbs: sortVerbs(rule.verbs) };
 }
 
-/** Reports whether `holder` grants everything that `rule` grants. */
-export function covers(holder: PolicyRule, rule: PolicyRule): boolean {
-  if (!includesAll(holder.verbs, rule.verbs)) return false;
-  if ((rule.nonResourceURLs?.length ?? 0) > 0) return coversUrls(holder.nonResourceURLs ?? [], rule.nonResourceURLs ?? []);
-  const names = holder.resourceNames ?? [];
-  const desired = rule.resourceNames ?? [];
-  const coversNames = names.length === 0 || (desired.length > 0 && desired.every((name) => names.includes(name)));
-  return (
-    coversNames &&
-    includesAll(holder.apiGroups ?? [], rule.apiGroups ?? []) &&
-    coversResources(holder.resources ?? [], rule.resources ?? [])
-  );
+/**
+ * A rule that is compared with many others. It keeps its lists as sets, so that long lists do not
+ * slow the comparison.
+ */
+export class HeldRule {
+  readonly #verbs: ReadonlySet<string>;
+  readonly #apiGroups: ReadonlySet<string>;
+  readonly #resources: ReadonlySet<string>;
+  readonly #names: ReadonlySet<string>;
+  readonly #urls: UrlSet;
+
+  constructor({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [], verbs }: PolicyRule) {
+    this.#verbs = new Set(verbs);
+    this.#apiGroups = new Set(apiGroups);
+    this.#resources = new Set(resources);
+    this.#names = new Set(resourceNames);
+    this.#urls = new UrlSet(nonResourceURLs);
+  }
+
+  /** Reports whether the rule grants everything that another one grants. */
+  covers({ apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [], verbs }: PolicyRule): boolean {
+    if (!includesAll(this.#verbs, verbs)) return false;
+    if (nonResourceURLs.length > 0) return nonResourceURLs.every((url) => this.#urls.has(url));
+    const coversNames = this.#names.size === 0 || (resourceNames.length > 0 && resourceNames.every((name) => this.#names.has(name)));
+    return coversNames && includesAll(this.#apiGroups, apiGroups) && this.#coversResources(resources);
+  }
+
+  #coversResources(resources: readonly string[]): boolean {
+    const held = this.#resources;
+    return held.has("*") || resources.every((resource) => held.has(resource) || held.has(toWildcard(resource)));
+  }
+}
+
+function includesAll(holder: ReadonlySet<string>, desired: readonly string[]): boolean {
+  return holder.has("*") || desired.every((entry) => holder.has(entry));
+}
+
+// Returns the entry that includes this subresource of all resources, for example "*/status" for
+// "pods/status"; "*" for a resource.
+function toWildcard(resource: string): string {
+  const slash = resource.indexOf("/");
+  return slash > 0 ? `*${resource.slice(slash)}` : "*";
 }
 
 /** Reports whether some permission is in both rules. A rule without names includes every name. */
@@ -57,12 +88,7 @@ function overlap(a: readonly string[], b: readonly string[]): boolean {
 
 // "*" includes all resources and subresources, "*/status" includes subresource status of all resources.
 function overlapResources(a: readonly string[], b: readonly string[]): boolean {
-  return overlap(a, b) || a.some((resource) => includesSubresource(b, resource)) || b.some((resource) => includesSubresource(a, resource));
-}
-
-function includesSubresource(holder: readonly string[], resource: string): boolean {
-  const slash = resource.indexOf("/");
-  return slash > 0 && holder.includes(`*${resource.slice(slash)}`);
+  return overlap(a, b) || a.some((resource) => b.includes(toWildcard(resource))) || b.some((resource) => a.includes(toWildcard(resource)));
 }
 
 function overlapUrls(a: string, b: string): boolean {
@@ -75,11 +101,25 @@ function overlapUrls(a: string, b: string): boolean {
 /** Maximum number of rules to compare: each is compared with every other, so the time is quadratic. */
 const COMPARED_MAX = 1_000;
 
-/** Returns `rules` in normal form, sorted, without rules that another rule covers. From more than 1,000 rules, only removes duplicates. */
+/**
+ * Maximum of the number of rules times their size in characters of JSON: each list is searched once
+ * for each other rule. The comparison then takes less than a second.
+ */
+const COMPARED_SIZE_MAX = 250_000_000;
+
+/**
+ * Returns `rules` in normal form, sorted, without rules that another rule covers. Only removes
+ * duplicates if there are more than 1,000 rules, or if they are too large to compare.
+ */
 export function removeCovered(rules: readonly PolicyRule[]): PolicyRule[] {
-  const sorted = sortRules([...new Map(rules.map(normalizeRule).map((rule) => [JSON.stringify(rule), rule])).values()]);
-  if (sorted.length > COMPARED_MAX) return sorted;
-  return sorted.filter((rule, i) => !sorted.some((other, j) => i !== j && covers(other, rule) && (j < i || !covers(rule, other))));
+  const unique = new Map(rules.map(normalizeRule).map((rule) => [JSON.stringify(rule), rule]));
+  const sorted = sortRules([...unique.values()]);
+  const size = [...unique.keys()].reduce((sum, key) => sum + key.length, 0);
+  if (sorted.length > COMPARED_MAX || sorted.length * size > COMPARED_SIZE_MAX) return sorted;
+  const compared = sorted.map((rule) => ({ rule, held: new HeldRule(rule) }));
+  const isCovered = ({ rule, held }: (typeof compared)[number], i: number): boolean =>
+    compared.some((other, j) => i !== j && other.held.covers(rule) && (j < i || !held.covers(other.rule)));
+  return compared.filter((one, i) => !isCovered(one, i)).map(({ rule }) => rule);
 }
 
 /** Sorts by group, resources, names and verbs. */
@@ -89,18 +129,6 @@ function sortRules(rules: readonly PolicyRule[]): PolicyRule[] {
     return { rule, key: JSON.stringify([apiGroups, resources, resourceNames, nonResourceURLs, verbs]) };
   });
   return keyed.sort((a, b) => compareText(a.key, b.key)).map(({ rule }) => rule);
-}
-
-function includesAll(holder: readonly string[], desired: readonly string[]): boolean {
-  return holder.includes("*") || desired.every((entry) => holder.includes(entry));
-}
-
-function coversResources(holder: readonly string[], desired: readonly string[]): boolean {
-  return desired.every((resource) => holder.includes("*") || holder.includes(resource) || includesSubresource(holder, resource));
-}
-
-function coversUrls(holder: readonly string[], desired: readonly string[]): boolean {
-  return desired.every((url) => holder.some((held) => held === url || (held.endsWith("*") && url.startsWith(held.slice(0, -1)))));
 }
 
 /** Permission for one verb on one resource, or on one object if a name is set. */
@@ -142,17 +170,17 @@ export function buildRules(grants: readonly Grant[]): PolicyRule[] {
   const byObject = merge(
     entries,
     ({ group, resources, names }) => [group, resources, names],
-    (a, b) => ({ ...a, verbs: union(a.verbs, b.verbs) }),
+    (same) => ({ verbs: union(same.map(({ verbs }) => verbs)) }),
   );
   const byVerbs = merge(
     byObject,
     ({ group, resources, names, verbs }) => [group, resources, verbs, names === undefined],
-    (a, b) => ({ ...a, names: a.names && union(a.names, b.names ?? []) }),
+    (same) => ({ names: same[0]?.names && union(same.map(({ names }) => names ?? [])) }),
   );
   const byNames = merge(
     byVerbs,
     ({ group, names, verbs }) => [group, names, verbs],
-    (a, b) => ({ ...a, resources: union(a.resources, b.resources) }),
+    (same) => ({ resources: union(same.map(({ resources }) => resources)) }),
   );
   return sortRules(
     byNames.map(({ group, resources, names, verbs }) =>
@@ -162,15 +190,22 @@ export function buildRules(grants: readonly Grant[]): PolicyRule[] {
 }
 
 /** Returns every single permission of a rule on resources; none for rules on URLs. */
-export function splitRule({ apiGroups = [], resources = [], resourceNames = [], verbs }: PolicyRule): Grant[] {
+export function splitRule(rule: PolicyRule): Grant[] {
+  return [...eachGrant(rule)];
+}
+
+/**
+ * Yields every single permission of a rule on resources. There can be millions, so `splitRule` may
+ * need too much memory.
+ */
+export function* eachGrant({ apiGroups = [], resources = [], resourceNames = [], verbs }: PolicyRule): Generator<Grant, void> {
+  // A rule without permissions can have many groups or names.
+  if (resources.length === 0 || verbs.length === 0) return;
   const names = resourceNames.length === 0 ? [undefined] : resourceNames;
-  return apiGroups.flatMap((group) =>
-    resources.flatMap((resource) =>
-      names.flatMap((name) =>
-        verbs.map((verb): Grant => (name === undefined ? { group, resource, verb } : { group, resource, name, verb })),
-      ),
-    ),
-  );
+  for (const group of apiGroups)
+    for (const resource of resources)
+      for (const name of names)
+        for (const verb of verbs) yield name === undefined ? { group, resource, verb } : { group, resource, name, verb };
 }
 
 /** Returns the rule for one permission. */
@@ -178,21 +213,19 @@ export function toRule({ group, resource, name, verb }: Grant): PolicyRule {
   return { apiGroups: [group], resources: [resource], ...(name === undefined ? {} : { resourceNames: [name] }), verbs: [verb] };
 }
 
-/** Merges entries for which `same` returns equal values. */
+/**
+ * Merges entries for which `keyOf` returns equal values. `join` returns the members in which they
+ * differ, once for all of them.
+ */
 function merge(
   entries: readonly IntermediateRule[],
-  same: (entry: IntermediateRule) => unknown[],
-  join: (a: IntermediateRule, b: IntermediateRule) => IntermediateRule,
+  keyOf: (entry: IntermediateRule) => unknown[],
+  join: (same: readonly IntermediateRule[]) => Partial<IntermediateRule>,
 ): IntermediateRule[] {
-  const joined = new Map<string, IntermediateRule>();
-  for (const entry of entries) {
-    const key = JSON.stringify(same(entry));
-    const other = joined.get(key);
-    joined.set(key, other ? join(other, entry) : entry);
-  }
-  return [...joined.values()];
+  const groups = Map.groupBy(entries, (entry) => JSON.stringify(keyOf(entry)));
+  return [...groups.values()].flatMap((same) => (same[0] ? [{ ...same[0], ...join(same) }] : []));
 }
 
-function union(a: readonly string[], b: readonly string[]): string[] {
-  return [...new Set([...a, ...b])].sort();
+function union(lists: readonly (readonly string[])[]): string[] {
+  return [...new Set(lists.flat())].sort();
 }

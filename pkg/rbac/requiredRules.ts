@@ -5,7 +5,7 @@ import { readCrdVersions } from "../crdsafety/crdParts.ts";
 import { isCrd, requireIdentities } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
 import { compareText } from "../text/compare.ts";
-import { computeEscalationGrants, type PermissionHolder, type RoleStrategy, UnionRules } from "./escalation.ts";
+import { computeEscalationGrants, type HeldRoles, type RoleStrategy, UnionRules } from "./escalation.ts";
 import { buildRules, type Grant, type PolicyRule, removeCovered } from "./policyRule.ts";
 import { findKnownResource, type Resource, type ResourceOf, readDefinedResource } from "./resources.ts";
 
@@ -40,10 +40,10 @@ export interface RuleOptions {
   /** The sources in `spec.config.valuesFrom`, in the install namespace. */
   valuesFrom?: readonly Pick<ValuesSource, "kind" | "name">[];
   /**
-   * Reports whether the installer is known to have `rules` in `namespace` ("" is the cluster scope). To grant those, it needs neither escalate nor
-   * bind.
+   * The roles whose permissions the installer is known to have. To grant those, it needs neither
+   * escalate nor bind.
    */
-  isHeld?: PermissionHolder;
+  held?: HeldRoles;
 }
 
 /** Verbs granted by object name: read, create and change with server-side apply (which is authorized with the object's name), and delete. */
@@ -70,7 +70,7 @@ export function computeRequiredRules(objects: readonly KubeObject[], options: Ru
   const { pruned = [], strategy = "escalate" } = options;
   requireIdentities([...objects, ...pruned]);
   const grants: PlacedGrant[] = [];
-  const held = new UnionRules();
+  const union = new UnionRules();
   const unknown = new Map<string, GroupVersionKind>();
   const find = finderFrom([...objects, ...pruned], options.resourceOf);
   const place = (gvk: KubeObject): (Resource & { namespace: string }) | undefined => {
@@ -84,11 +84,11 @@ export function computeRequiredRules(objects: readonly KubeObject[], options: Ru
     const { namespace } = found;
     if (options.migratesStorage) grants.push(...listMigrationGrants(object).map((grant) => ({ ...grant, namespace: "" })));
     grants.push(...grantsOn(object, found, [...APPLY_VERBS, ...(options.essentialOnly ? [] : WATCH_VERBS)], options));
-    const roles = { strategy, objects, ...(options.isHeld ? { isHeld: options.isHeld } : {}) };
+    const roles = { strategy, objects, held: options.held };
     grants.push(...computeEscalationGrants(object, namespace, roles).map((grant) => ({ ...grant, namespace })));
     if (!options.essentialOnly && WORKLOADS.has(object.kind)) grants.push({ namespace, group: "", resource: "pods", verb: "list" });
     if (!options.essentialOnly && namespace !== "") grants.push({ namespace, group: "", resource: "resourcequotas", verb: "list" });
-    if (strategy === "union") held.add(object, namespace);
+    if (strategy === "union") union.add(object, namespace);
   }
   for (const secret of listCertificateSecrets(objects)) {
     const found = place(secret);
@@ -104,7 +104,7 @@ export function computeRequiredRules(objects: readonly KubeObject[], options: Ru
     for (const verb of ["get", ...(essentialOnly ? [] : WATCH_VERBS)]) grants.push({ namespace, group: "", resource, name, verb });
   }
   const byNamespace = Map.groupBy(grants, ({ namespace }) => namespace);
-  const getRules = (where: string): PolicyRule[] => removeCovered([...buildRules(byNamespace.get(where) ?? []), ...held.of(where)]);
+  const getRules = (where: string): PolicyRule[] => removeCovered([...buildRules(byNamespace.get(where) ?? []), ...union.of(where)]);
   const namespaces = [...byNamespace.keys()].filter((namespace) => namespace !== "").sort();
   return {
     clusterRules: getRules(""),

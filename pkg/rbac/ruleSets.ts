@@ -1,4 +1,5 @@
-import { getGroup, type KubeObject } from "../api/k8s.ts";
+import type { KubeObject } from "../api/k8s.ts";
+import { isRole, readComparableRules } from "./escalation.ts";
 import { buildRules, type PolicyRule, removeCovered, splitRule } from "./policyRule.ts";
 import type { RequiredRules } from "./requiredRules.ts";
 import { RuleIndex } from "./ruleIndex.ts";
@@ -139,16 +140,12 @@ export function formatRulesDiff({ added, removed }: RulesDiff): string[] {
 }
 
 /**
- * Reports whether a Role or ClusterRole grants permissions that it did not grant before; false for other kinds.
+ * Reports whether a Role or ClusterRole grants permissions that it did not grant before, or has too many permissions to compare; false for other
+ * kinds.
  * @param before undefined if the object does not exist, so that every rule is new
  */
 export function widensPermissions(before: KubeObject | undefined, after: KubeObject): boolean {
-  const isRole = getGroup(after.apiVersion) === "rbac.authorization.k8s.io" && (after.kind === "Role" || after.kind === "ClusterRole");
-  if (!isRole) return false;
-  return !new RuleIndex(readRules(before)).hasAll(readRules(after));
-}
-
-function readRules(role: KubeObject | undefined): PolicyRule[] {
-  const rules = role?.["rules"];
-  return Array.isArray(rules) ? (rules as PolicyRule[]) : [];
+  if (!isRole(after)) return false;
+  const [held, wanted] = [before ? readComparableRules(before) : [], readComparableRules(after)];
+  return !held || !wanted || !new RuleIndex(held).hasAll(wanted);
 }

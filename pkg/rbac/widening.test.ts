@@ -9,6 +9,11 @@ const role = (rules: PolicyRule[] | null, kind = "ClusterRole", apiVersion = "rb
   metadata: { name: "x" },
   rules,
 });
+/** A role with 1,000,000,000 permissions. */
+const endless = (): KubeObject => {
+  const list = Array.from({ length: 1_000 }, (_, i) => `v${i}`);
+  return role([rule(list, list, list)]);
+};
 const rule = (verbs: string[], resources = ["pods"], resourceNames?: string[]): PolicyRule => ({
   apiGroups: [""],
   resources,
@@ -32,6 +37,8 @@ test.for<[string, KubeObject | undefined, KubeObject, boolean]>([
   ["widensPermissions is true when names are removed", role([rule(["get"], ["pods"], ["a"])]), role([rule(["get"])]), true],
   ["widensPermissions is true when a role is new", undefined, role([rule(["get"])], "Role"), true],
   ["widensPermissions is false when a new role has no rules", undefined, role(null), false],
+  ["widensPermissions is true when a role has too many permissions", role([rule(["get"])]), endless(), true],
+  ["widensPermissions is true when a role had too many permissions", endless(), role([rule(["get"])]), true],
   ["widensPermissions is false for other kinds", undefined, role([rule(["get"])], "ConfigMap", "v1"), false],
 ])("%s", ([, before, after, wanted]) => {
   expect(widensPermissions(before, after)).toBe(wanted);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SYSTEM_NAMESPACE } from "../../pkg/api/constants.ts";
-import { covers, type PolicyRule, toRule } from "../../pkg/rbac/policyRule.ts";
+import { HeldRule, type PolicyRule, toRule } from "../../pkg/rbac/policyRule.ts";
 import { diffRules, formatRulesDiff, listUrlRules, mergeRequiredRules } from "../../pkg/rbac/ruleSets.ts";
 import { readProcessUse } from "../bench/processUse.ts";
 import { AuditTail, type Request } from "../support/auditTail.ts";
@@ -117,11 +117,13 @@ function listUnused({ samples, account }: ExtensionLife, requests: readonly Requ
     .flatMap(({ ownRoles }) => ownRoles)
     .filter(({ name, scope }) => allowed.some(({ verb, ref }) => verb === "patch" && ref.name === name && ref.namespace === scope));
   const isInRole = (scope: string, rule: PolicyRule): boolean =>
-    written.some((role) => role.scope === scope && role.rules.some((held) => covers(held, rule)));
+    written.some((role) => role.scope === scope && role.rules.some((held) => new HeldRule(held).covers(rule)));
   const rules = mergeRequiredRules(samples.map((sample) => sample.rules));
   const permissions = splitPermissions(rules);
   const isCovered = (permission: ScopedPermission): boolean =>
-    permissions.some((other) => other !== permission && other.scope === permission.scope && covers(toRule(other), toRule(permission)));
+    permissions.some(
+      (other) => other !== permission && other.scope === permission.scope && new HeldRule(toRule(other)).covers(toRule(permission)),
+    );
   const unused = permissions.filter(
     (permission) =>
       !isCovered(permission) &&

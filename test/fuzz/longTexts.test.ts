@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { isAllowedBySchema } from "../../pkg/authoring/bundlecheck/ownedApiRules.ts";
 import { readManifestObjects } from "../../pkg/bundle/load.ts";
 import { normalizeQuantity } from "../../pkg/golang/quantity.ts";
+import { isDenied, isDryRunUnsupported, isImmutableField, isRbacDenied, KubeError } from "../../pkg/kube/errors.ts";
 import { parsePullReference } from "../../pkg/oci/reference.ts";
 import { parseChallenges } from "../../pkg/oci/registry/tokens.ts";
 import { toLabelValue } from "../../pkg/release/labels.ts";
@@ -13,7 +14,9 @@ import { parseVersion } from "../../pkg/version/version.ts";
 /** A quadratic parser needs minutes for a text of this length. */
 const LENGTH = 200_000;
 
-/** Parsers of texts from bundles, catalogs and registries, with a text that could match at many positions. */
+const errorOf = (status: number, text: string): KubeError => new KubeError(text, { status, reason: "" });
+
+/** Parsers of texts from bundles, catalogs, registries and API servers, with a text that could match at many positions. */
 const READERS: readonly (readonly [what: string, read: (text: string) => unknown, start: string, unit: string, end: string])[] = [
   ["objects of a manifest", (text) => readManifestObjects("a.json", new TextEncoder().encode(text)), '{} {"a":', '1\\"_', "\n"],
   ["a quantity", normalizeQuantity, "", "1", "!"],
@@ -27,6 +30,10 @@ const READERS: readonly (readonly [what: string, read: (text: string) => unknown
   ["a range of a dependency", parseRange, ">=1.0.0 ", " ", "!"],
   ["a reference of an image", parsePullReference, "quay.io/", "a-", "!"],
   ["a login challenge of a registry", parseChallenges, "Bearer ", 'a="', "!"],
+  ["an error about an immutable field", (text) => isImmutableField(errorOf(422, text)), "", "updates to  for fields other than ", "!"],
+  ["an error about a permission", (text) => isRbacDenied(errorOf(403, text)), "", 'is forbidden: User "', "!"],
+  ["an error of an admission policy", (text) => isDenied(errorOf(422, text)), "", "ValidatingAdmissionPolicy 'p' with binding '", "!"],
+  ["an error about a dry run", (text) => isDryRunUnsupported(errorOf(400, text)), "", 'admission webhook "', "!"],
 ];
 
 test.for(READERS)("%s is parsed in linear time", ([, read, start, unit, end]) => {

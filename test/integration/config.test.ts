@@ -15,7 +15,7 @@ import { SUPPORTED_KINDS } from "../../pkg/bundle/validate.ts";
 import { getServingSecretName, parseServingSecret } from "../../pkg/certificates/servingCertificate.ts";
 import { parseYamlDocuments } from "../../pkg/golang/yaml.ts";
 import { listUnsupportedScopes, parsePolicy } from "../../pkg/oci/policy/policyFile.ts";
-import { covers, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
+import { HeldRule, type PolicyRule } from "../../pkg/rbac/policyRule.ts";
 import { computeRequiredRules } from "../../pkg/rbac/requiredRules.ts";
 import { renderBundle } from "../../pkg/render/render.ts";
 import { compareText } from "../../pkg/text/compare.ts";
@@ -663,7 +663,7 @@ describeWithData("the sample's installer", (data) => {
       return (role?.["rules"] ?? []) as PolicyRule[];
     };
     const missing = (needed: readonly PolicyRule[], kind: string): PolicyRule[] =>
-      needed.flatMap(singleVerbs).filter((rule) => !listGranted(kind).some((held) => covers(held, rule)));
+      needed.flatMap(singleVerbs).filter((rule) => !listGranted(kind).some((held) => new HeldRule(held).covers(rule)));
     expect(missing(clusterRules, "ClusterRole")).toEqual([]);
     expect([...namespaceRules.keys()]).toEqual([SAMPLE_NAMESPACE]);
     expect(missing(namespaceRules.get(SAMPLE_NAMESPACE) ?? [], "Role")).toEqual([]);

@@ -9,6 +9,7 @@ test.for<[why: string, err: unknown, want: boolean]>([
   ["a selector", invalid('Invalid value: {"a":"b"}: field is immutable'), true],
   ["a role reference", invalid("Invalid value: {}: cannot change roleRef"), true],
   ["a StatefulSet's fields", invalid("Forbidden: updates to statefulset spec for fields other than 'replicas' are forbidden"), true],
+  ["the words about a StatefulSet's fields in another order", invalid("are forbidden: for fields other than x, updates to y"), false],
   ["an immutable field and another mistake", invalid("field is immutable", "must be greater than or equal to 0"), false],
   ["another mistake", invalid("must be no more than 63 characters"), false],
   ["a cause without a message", invalid(undefined), false],

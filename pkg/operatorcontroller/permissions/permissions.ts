@@ -7,11 +7,10 @@ import { findProvider } from "../../certificates/providers.ts";
 import type { Client } from "../../kube/client.ts";
 import { isForbidden, isNotFound } from "../../kube/errors.ts";
 import { getAccountName } from "../../permissions/grantObjects.ts";
-import type { PermissionHolder } from "../../rbac/escalation.ts";
+import { HeldRoles } from "../../rbac/escalation.ts";
 import { type Grant, type PolicyRule, splitRule, toRule } from "../../rbac/policyRule.ts";
 import { computeRequiredRules, type RequiredRules, type RuleOptions } from "../../rbac/requiredRules.ts";
 import type { ResourceOf } from "../../rbac/resources.ts";
-import { RuleIndex } from "../../rbac/ruleIndex.ts";
 import { findMissingRules, formatRuleLines, type GrantedRules, intersectRules, isEmptyRules } from "../../rbac/ruleSets.ts";
 import { getCrdPolicy, migratesStorage } from "../../release/plan.ts";
 import { listCreatedTrustedCas } from "../../render/trustedCa.ts";
@@ -145,14 +144,9 @@ export async function findMissingPermissions(
     throw err;
   });
   if (!own) return undefined;
-  const held = new Map<string, RuleIndex>();
   // Only RBAC decides whether an identity may grant rules, and RBAC lists all rules that it allows.
-  const isHeld: PermissionHolder = (namespace, rules) => {
-    const index = held.get(namespace) ?? indexRules(own.granted, namespace);
-    held.set(namespace, index);
-    return index.hasAll(rules);
-  };
-  const needed = (essentialOnly: boolean): RequiredRules => computeRequiredRules(desired, { ...options, isHeld, essentialOnly });
+  const held = new HeldRoles((namespace) => [...own.granted.clusterRules, ...(own.granted.namespaceRules.get(namespace) ?? [])]);
+  const needed = (essentialOnly: boolean): RequiredRules => computeRequiredRules(desired, { ...options, held, essentialOnly });
   const unlisted = findMissingRules(needed(false), own.granted);
   const missing = own.incomplete ? findMissingRules(unlisted, await findAllowed(client, unlisted, signal)) : unlisted;
   const essential = intersectRules(missing, needed(true));
@@ -164,10 +158,6 @@ export async function findMissingPermissions(
     uncertain: isUncertain(essential, desired),
     isOver: newChangeCheck(client, essential, own),
   };
-}
-
-function indexRules({ clusterRules, namespaceRules }: GrantedRules, namespace: string): RuleIndex {
-  return new RuleIndex([...clusterRules, ...(namespaceRules.get(namespace) ?? [])]);
 }
 
 function formatCondition(missing: RequiredRules, { error }: OwnRules): string {
