@@ -8,7 +8,7 @@ import type { Meta } from "../../fbc/types.ts";
 import { formatPlatformSupport, formatSupportPhase, isSupported } from "../../fbc/versionSupport.ts";
 import { toYaml } from "../../golang/yaml.ts";
 import { quoteShellWord } from "../../text/shell.ts";
-import { buildPackageView, type PackageView, summarizeVersion, type ViewedPackage } from "./packageView.ts";
+import { buildPackageView, type PackageView, VersionSummaries, type ViewedPackage } from "./packageView.ts";
 
 /** Maximum number of dependencies. */
 const MAX_DEPENDENCIES = 500;
@@ -22,10 +22,11 @@ export function buildPackageDetails(viewed: ViewedPackage, alsoIn: PackageView["
   const { version, channels } = view;
   const suggestedNamespace = suggestNamespace(facts.name, meta);
   const isDefault = ({ name }: { name: string }): boolean => name === view.defaultChannel;
+  const summaries = new VersionSummaries(viewed, { when: viewed.when });
   const versions = sortBundlesByVersion(facts.bundles)
     .slice(0, MAX_VERSIONS)
     .map((one): PackageVersion => {
-      const { catalog: _, support, ...row } = summarizeVersion(viewed, one, [], viewed.when);
+      const { catalog: _, support, ...row } = summaries.summarize(one);
       return {
         ...row,
         channels: [...row.channels],
