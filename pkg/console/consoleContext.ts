@@ -25,7 +25,7 @@ export interface ConsoleContext {
   readonly catalogs: KeptCatalogs;
   /** Access to catalogd. Pass only ClusterCatalogs that the caller may read. */
   readonly served: ServedCatalogs;
-  /** How to pull bundle images: with the registry credentials of the process. */
+  /** How to pull bundle images: with the registry credentials of the process. The server adds the cache of bundles. */
   readonly registry: ReaderOptions;
   /** The session without the name of the user. */
   readonly session: Omit<Session, "user">;

@@ -282,16 +282,16 @@ export async function previewInstall(
     computeBundlePermissions({ err: (text) => void warnings.push(text.trim()) }, images, options, async () => content);
   try {
     const preparation = await prepareInstall(client, { request, existing, bundle, read, validates: false });
-    return { ...found, preparation, configSchema: buildUserConfigSchema(content.csv, preparation.extension.spec.namespace) };
+    return { ...found, preparation, configSchema: buildUserConfigSchema(content, preparation.extension.spec.namespace) };
   } catch (err) {
     const invalid = getProblems(err).find(({ type }) => type === "InvalidConfiguration");
     if (!invalid) throw err;
-    const known = namespace ?? readSuggestedNamespace(content.packageName, content.csv.metadata.annotations ?? {}).name;
+    const known = namespace ?? readSuggestedNamespace(content.packageName, content.annotations).name;
     return {
       ...found,
       draft: { ...draft, spec: { ...draft.spec, namespace: known } },
       invalid,
-      configSchema: buildUserConfigSchema(content.csv, known),
+      configSchema: buildUserConfigSchema(content, known),
     };
   }
 }

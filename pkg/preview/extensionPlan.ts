@@ -1,12 +1,12 @@
 import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import type { WebhookCertProvider } from "../api/flagValues.ts";
-import type { RegistryV1Bundle } from "../bundle/types.ts";
 import { getErrorMessage, wrapError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed } from "../kube/errors.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
 import { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
+import type { RenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts";
 import { type OperatorProxySettings, readClusterProxy } from "../operatorcontroller/openshift/clusterProxy.ts";
 import { createPlan, type PlanRequest } from "../operatorcontroller/plan/createPlan.ts";
 import type { InstallPlan } from "../operatorcontroller/plan/installPlan.ts";
@@ -57,7 +57,7 @@ export async function readExtensionPlan(request: ExtensionPlanRequest): Promise<
   const scoped = asServiceAccount ? await asServiceAccount(extension) : client;
   const providers = new CertificateProviders(client, request.webhookCertProvider);
   const clusterProxy = await readClusterProxy(client, request.proxySettings);
-  let bundle: RegistryV1Bundle | undefined;
+  let bundle: RenderableBundle | undefined;
   const plan = await createPlan({
     desired,
     catalogs,
