@@ -103,6 +103,7 @@ class InstallPreviews {
           client: identity.client,
           given,
           reader,
+          search: this.#context.search,
           systemNamespace,
           webhookCertProvider: "auto",
           proxySettings: { mode: "auto", given: {} },
@@ -127,13 +128,20 @@ class InstallPreviews {
     const permissionSource = isManaged ? "managed" : ignoresAccounts(served) ? "controller" : "account";
     const isConfigurable = served === undefined || served.all.has("spec.config");
     const config = readEnteredConfig(isConfigurable ? form.config : undefined);
+    const { search, session } = this.#context;
     const request = toInstallRequest(packageName, form, {
       config,
       permissionSource,
-      systemNamespace: this.#context.session.systemNamespace,
+      systemNamespace: session.systemNamespace,
     });
     try {
-      return { request, preview: await previewInstall(client, request, { reader, signal }), config, permissionSource, isConfigurable };
+      return {
+        request,
+        preview: await previewInstall(client, request, { reader, search, signal }),
+        config,
+        permissionSource,
+        isConfigurable,
+      };
     } catch (cause) {
       signal.throwIfAborted();
       if (!(cause instanceof InstallConflict)) throw cause;

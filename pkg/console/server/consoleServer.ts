@@ -5,6 +5,8 @@ import { type FastifyReply, type FastifyRequest, fastify } from "fastify";
 import { systemClock } from "../../async/clock.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { BundleCache, type BundleCacheLimits } from "../../operatorcontroller/bundles/bundleCache.ts";
+import { ConstraintCache, loadCelRules } from "../../operatorcontroller/dependencies/constraintCache.ts";
+import { HintSearchThread } from "../../operatorcontroller/dependencies/hintSearch.ts";
 import type { HttpMetrics } from "../../serving/httpMetrics.ts";
 import { SECURITY_HEADERS } from "../../serving/securityHeaders.ts";
 import type { ServerTls } from "../../serving/serverTls.ts";
@@ -35,7 +37,7 @@ const KEPT_BUNDLES: BundleCacheLimits = { maxBytes: 16 * 1024 * 1024, maxBundles
 /** Options of the console server. */
 export interface ConsoleServerOptions {
   /** What the routes need; the server closes callers and catalogs. */
-  readonly context: Omit<ConsoleContext, "streams">;
+  readonly context: Omit<ConsoleContext, "streams" | "search">;
   readonly assets: StaticAssets;
   /** Returns the accepted hosts for the port that the server listens on. */
   readonly hostPolicy: (port: number) => HostPolicy;
@@ -88,7 +90,9 @@ export async function startConsoleServer(
   });
   app.setErrorHandler((err, request, reply) => sendProblem(err, request, reply, log));
   const registry = { ...context.registry, bundleCache: new BundleCache(systemClock, KEPT_BUNDLES) };
-  registerApi(app, { ...context, registry, streams });
+  const constraints = new ConstraintCache(loadCelRules);
+  const search = new HintSearchThread(constraints, systemClock);
+  registerApi(app, { ...context, registry, search: { constraints, search }, streams });
   registerPages(app, assets);
   await app.listen({ host, port });
   const address = app.server.address() as AddressInfo;
@@ -106,6 +110,7 @@ export async function startConsoleServer(
       const timer = setTimeout(() => app.server.closeAllConnections(), graceMs);
       await app.close();
       clearTimeout(timer);
+      await search.end();
       await catalogs.close();
     },
   };
