@@ -10,7 +10,7 @@ import { findCandidates } from "../resolve/whyNot.ts";
 import { compareText } from "../text/compare.ts";
 import { formatList } from "../text/lists.ts";
 import { formatVersionRelease } from "../version/version.ts";
-import { buildPackageView, type PackageView, summarizeVersion, type VersionSummary } from "./details/packageView.ts";
+import { buildPackageView, type PackageView, VersionSummaries, type VersionSummary } from "./details/packageView.ts";
 
 /** A package in one catalog. */
 export interface PackageInCatalog {
@@ -148,11 +148,13 @@ export function listVersionRows(
     start,
     to: new Map(findDestinations(maps, start.bundle, budget).map((way) => [way.candidate.bundle.name, way])),
   }));
-  const rows = all.flatMap((found, at) =>
-    (maps[at]?.candidates ?? []).flatMap((candidate) => {
-      const facts = found.bundles.find(({ name }) => name === candidate.bundle.name);
+  const rows = all.flatMap((found, at) => {
+    const byName = new Map(found.bundles.toReversed().map((bundle) => [bundle.name, bundle]));
+    const summaries = new VersionSummaries(found, { channels, when });
+    return (maps[at]?.candidates ?? []).flatMap((candidate) => {
+      const facts = byName.get(candidate.bundle.name);
       if (!facts) return [];
-      const row = summarizeVersion(found, facts, channels, when);
+      const row = summaries.summarize(facts);
       if (channels.length > 0 && row.channels.length === 0) return [];
       const reached = ways.flatMap(({ start, to }): Reached[] => {
         const way = to.get(facts.name);
@@ -162,8 +164,8 @@ export function listVersionRows(
       });
       const installedBy = starts.flatMap(({ bundle, extension }) => (bundle.name === facts.name ? [extension ?? ""] : []));
       return [{ candidate, row: { ...row, installedBy, reached } }];
-    }),
-  );
+    });
+  });
   return rows
     .sort((a, b) => compareNewestFirst(a.candidate, b.candidate) || compareText(a.row.catalog, b.row.catalog))
     .map(({ row }) => row);

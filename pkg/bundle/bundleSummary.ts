@@ -5,6 +5,7 @@ import { isSameVersion, parseVersion } from "../version/version.ts";
 import { listServingDeployments } from "./apiServices.ts";
 import { type BundleRequirements, readRequirements } from "./requirements.ts";
 import type { DeclaredDependencies, LegacyCrd, RegistryV1Bundle } from "./types.ts";
+import { listSupportedInstallModes } from "./validate.ts";
 
 /** The parts of a bundle that determine whether and how it is installed, without manifests. */
 export interface BundleSummary {
@@ -18,6 +19,8 @@ export interface BundleSummary {
   readonly statedVersion: string;
   /** Annotations of the ClusterServiceVersion. */
   readonly annotations: Readonly<Record<string, string>>;
+  /** Supported install modes, including unknown ones. */
+  readonly installModes: readonly string[];
   readonly cautions: readonly string[];
   readonly dependencies: DeclaredDependencies;
   readonly legacyCrds: readonly LegacyCrd[];
@@ -36,6 +39,7 @@ export function summarizeBundle(bundle: RegistryV1Bundle): BundleSummary {
     version: csv.spec.version,
     statedVersion,
     annotations: csv.metadata.annotations ?? {},
+    installModes: [...listSupportedInstallModes(csv)],
     cautions,
     dependencies,
     legacyCrds,

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Session } from "../consoleapi/session.ts";
+import type { DependencySearch } from "../preview/previewChoice.ts";
 import type { ReaderOptions } from "../sources/bundleReader.ts";
 import type { KeptCatalogs } from "../sources/keptCatalogs.ts";
 import type { ServedCatalogs } from "../sources/servedCatalogs.ts";
@@ -25,8 +26,10 @@ export interface ConsoleContext {
   readonly catalogs: KeptCatalogs;
   /** Access to catalogd. Pass only ClusterCatalogs that the caller may read. */
   readonly served: ServedCatalogs;
-  /** How to pull bundle images: with the registry credentials of the process. */
+  /** How to pull bundle images: with the registry credentials of the process. The server adds the cache of bundles. */
   readonly registry: ReaderOptions;
+  /** Searches for dependencies outside of the thread that serves all users. */
+  readonly search: DependencySearch;
   /** The session without the name of the user. */
   readonly session: Omit<Session, "user">;
   readonly log: Logger;

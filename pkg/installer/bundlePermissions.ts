@@ -1,11 +1,11 @@
 import type { ValuesSource } from "../api/extensionConfig.ts";
 import type { WebhookCertProvider } from "../api/flagValues.ts";
 import type { JsonObject, KubeObject } from "../api/k8s.ts";
-import { listServingDeployments } from "../bundle/apiServices.ts";
 import { readSuggestedNamespace } from "../bundle/suggestedNamespace.ts";
 import type { RegistryV1Bundle } from "../bundle/types.ts";
 import { CERTIFICATE_PROVIDERS } from "../certificates/providers.ts";
 import { wrapError } from "../errors/errors.ts";
+import type { RenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts";
 import type { RoleStrategy } from "../rbac/escalation.ts";
 import type { Installer } from "../rbac/installerManifests.ts";
 import { computeGrantedRules, computeRequiredRules, computeStoredVersionRules, type RequiredRules } from "../rbac/requiredRules.ts";
@@ -13,7 +13,6 @@ import { diffRules, formatRulesDiff, mergeRequiredRules, type RulesDiff } from "
 import { buildUserRoles } from "../rbac/userRoles.ts";
 import { getObjectKey } from "../release/identity.ts";
 import type { CrdPolicy } from "../release/plan.ts";
-import { renderBundle } from "../render/render.ts";
 import { escapeLines } from "../text/escape.ts";
 import { compareVersions, parseVersion } from "../version/version.ts";
 
@@ -69,14 +68,14 @@ export async function computeBundlePermissions(
   terminal: { readonly err: (text: string) => void },
   sources: readonly string[],
   options: BundleOptions,
-  read: (source: string) => Promise<RegistryV1Bundle>,
+  read: (source: string) => Promise<RenderableBundle>,
   installer?: Installer,
 ): Promise<BundlePermissions[]> {
   const found: BundlePermissions[] = [];
   for (const source of sources) {
     try {
       const bundle = await read(source);
-      const permissions = computePermissions(bundle, options, installer ?? found[0]?.installer ?? chooseInstaller(bundle, options));
+      const permissions = await computePermissions(bundle, options, installer ?? found[0]?.installer ?? chooseInstaller(bundle, options));
       for (const { apiVersion, kind } of permissions.needed.unknownKinds)
         terminal.err(`olmv1: ${source}: unknown kind ${kind} (${apiVersion}): the rules below do not include it\n`);
       found.push(permissions);
@@ -105,16 +104,19 @@ export function removeDuplicateObjects(objects: readonly KubeObject[]): KubeObje
   return [...distinct.values()];
 }
 
-function computePermissions(bundle: RegistryV1Bundle, options: BundleOptions, installer: Installer): BundlePermissions {
+async function computePermissions(bundle: RenderableBundle, options: BundleOptions, installer: Installer): Promise<BundlePermissions> {
   const { watchNamespace: watched = [], strategy, crdPolicy, aggregateUserRoles, webhookCertProvider: wanted, valuesFrom = [] } = options;
   const installNamespace = installer.namespace;
   const migratesStorage = options.migrateStorage ?? false;
   const operatorCondition = options.operatorCondition ? "All" : "None";
   const config = options.config ?? configFor(watched, options.trustedCaConfigMap ?? []);
-  const needsCertificates = listServingDeployments(bundle.csv).size > 0;
   const providers =
-    needsCertificates && wanted !== "none" ? CERTIFICATE_PROVIDERS.filter(({ name }) => wanted === "auto" || name === wanted) : [undefined];
-  const renderings = providers.map((certProvider) => renderBundle(bundle, { installNamespace, config, certProvider, operatorCondition }));
+    bundle.needsCertificates && wanted !== "none"
+      ? CERTIFICATE_PROVIDERS.filter(({ name }) => wanted === "auto" || name === wanted)
+      : [undefined];
+  const renderings = await Promise.all(
+    providers.map((certProvider) => bundle.render({ installNamespace, config, certProvider, operatorCondition })),
+  );
   const [rendered = []] = renderings;
   const forUsers = buildUserRoles(rendered);
   const needed = renderings.map((objects) =>
@@ -127,12 +129,12 @@ function computePermissions(bundle: RegistryV1Bundle, options: BundleOptions, in
     }),
   );
   return {
-    name: bundle.csv.metadata.name ?? "",
+    name: bundle.name,
     installer,
     needed: mergeRequiredRules(needed),
     given: computeGrantedRules(rendered, installNamespace),
     userRoles: forUsers,
-    version: bundle.csv.spec.version,
+    version: bundle.version,
     objects: rendered,
   };
 }
@@ -144,8 +146,11 @@ function configFor(watched: readonly string[], trustedCas: readonly string[]): J
   return Object.keys(config).length > 0 ? config : undefined;
 }
 
-function chooseInstaller(bundle: RegistryV1Bundle, { namespace, serviceAccount }: BundleOptions): Installer {
-  return { namespace: namespace ?? chooseNamespace(bundle), name: serviceAccount ?? `${bundle.packageName}-installer` };
+function chooseInstaller({ packageName, annotations }: RenderableBundle, { namespace, serviceAccount }: BundleOptions): Installer {
+  return {
+    namespace: namespace ?? readSuggestedNamespace(packageName, annotations).name,
+    name: serviceAccount ?? `${packageName}-installer`,
+  };
 }
 
 /** Returns the default namespace of a bundle. */

@@ -6,6 +6,7 @@ import type { ClusterExtension } from "../api/clusterExtension.ts";
 import { LABEL_CREATED_FOR } from "../api/constants.ts";
 import type { KubeObject } from "../api/k8s.ts";
 import { Client } from "../kube/client.ts";
+import { toRenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts";
 import { BundleReader } from "../sources/bundleReader.ts";
 import { createClusterCatalog } from "../sources/clusterCatalogs.ts";
 import { type InstallPreview, type InstallRequest, previewInstall } from "./installPreview.ts";
@@ -59,7 +60,10 @@ async function preview(
   });
   const client = Client.of(api.credentials());
   const bundles = new BundleReader({}, AbortSignal.timeout(60_000));
-  const reader = { bundleImage: () => bundles.bundle(BUNDLE), catalogFolder: (ref: string) => Promise.resolve(ref) };
+  const reader = {
+    bundleImage: async () => toRenderableBundle(await bundles.bundle(BUNDLE)),
+    catalogFolder: (ref: string) => Promise.resolve(ref),
+  };
   const whole = {
     packageName: "scoped",
     channel: [],

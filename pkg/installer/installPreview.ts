@@ -8,12 +8,12 @@ import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { servesOperatorConditions } from "../operatorcontroller/apply/preparedObjects.ts";
 import { getGrantName } from "../permissions/grantObjects.ts";
+import type { Sources } from "../preview/catalogSelection.ts";
 import { answerResolution, type ResolutionAnswer } from "../preview/resolutionAnswers.ts";
 import { readResolutionSubject } from "../preview/resolutionSubject.ts";
 import { buildUserConfigSchema } from "../render/configSchema.ts";
 import { buildExtensionRef, listClusterExtensions } from "../rollout/extensions.ts";
 import type { BundleReader } from "../sources/bundleReader.ts";
-import type { CatalogContentReader } from "../sources/clusterCatalogs.ts";
 import { applyObjects } from "./applyObjects.ts";
 import { type BundlePermissions, computeBundlePermissions } from "./bundlePermissions.ts";
 import { buildDesiredExtension, type ExtensionOptions, findChangedPaths } from "./extensionSpec.ts";
@@ -262,12 +262,12 @@ export interface InstallPreview {
 export async function previewInstall(
   client: Client,
   request: InstallRequest,
-  { reader, signal }: { readonly reader: Pick<BundleReader, "bundleImage"> & CatalogContentReader; readonly signal: AbortSignal },
+  { reader, ...sources }: Omit<Sources, "client"> & { readonly reader: Pick<BundleReader, "bundleImage"> },
 ): Promise<InstallPreview> {
   const existing = await findExisting(client, request);
   const { packageName, channel, version, catalog, upgradeConstraintPolicy } = request;
   const overrides = { channel, version, catalog, upgradeConstraintPolicy };
-  const subject = await readResolutionSubject({ package: packageName }, existing, overrides, { client, reader, signal });
+  const subject = await readResolutionSubject({ package: packageName }, existing, overrides, { client, reader, ...sources });
   const answer = await answerResolution(subject);
   const name = getInstallName(request);
   const namespace = request.namespace ?? existing?.spec.namespace;
@@ -282,16 +282,16 @@ export async function previewInstall(
     computeBundlePermissions({ err: (text) => void warnings.push(text.trim()) }, images, options, async () => content);
   try {
     const preparation = await prepareInstall(client, { request, existing, bundle, read, validates: false });
-    return { ...found, preparation, configSchema: buildUserConfigSchema(content.csv, preparation.extension.spec.namespace) };
+    return { ...found, preparation, configSchema: buildUserConfigSchema(content, preparation.extension.spec.namespace) };
   } catch (err) {
     const invalid = getProblems(err).find(({ type }) => type === "InvalidConfiguration");
     if (!invalid) throw err;
-    const known = namespace ?? readSuggestedNamespace(content.packageName, content.csv.metadata.annotations ?? {}).name;
+    const known = namespace ?? readSuggestedNamespace(content.packageName, content.annotations).name;
     return {
       ...found,
       draft: { ...draft, spec: { ...draft.spec, namespace: known } },
       invalid,
-      configSchema: buildUserConfigSchema(content.csv, known),
+      configSchema: buildUserConfigSchema(content, known),
     };
   }
 }

@@ -9,11 +9,14 @@ import type { CatalogPackage, Unresolved } from "../resolve/resolution.ts";
 import { readPackage } from "../sources/catalogContent.ts";
 import { deriveDefaultName, listAvailable } from "../sources/catalogNames.ts";
 import { type CatalogContentReader, createCatalogReader, createClusterCatalog, listClusterCatalogs } from "../sources/clusterCatalogs.ts";
+import type { DependencySearch } from "./previewChoice.ts";
 
 /** Sources of catalogs: folders, and the cluster; undefined if not used. */
 export interface Sources {
   readonly client: Client | undefined;
   readonly reader: CatalogContentReader;
+  /** How to search for dependencies. Default: in this thread, see `createDependencySearch`. */
+  readonly search?: DependencySearch | undefined;
   readonly signal: AbortSignal;
 }
 

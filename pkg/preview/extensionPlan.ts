@@ -1,12 +1,12 @@
 import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts";
 import type { WebhookCertProvider } from "../api/flagValues.ts";
-import type { RegistryV1Bundle } from "../bundle/types.ts";
 import { getErrorMessage, wrapError } from "../errors/errors.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed } from "../kube/errors.ts";
 import { ServiceAccountTokens } from "../kube/tokens.ts";
 import { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
+import type { RenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts";
 import { type OperatorProxySettings, readClusterProxy } from "../operatorcontroller/openshift/clusterProxy.ts";
 import { createPlan, type PlanRequest } from "../operatorcontroller/plan/createPlan.ts";
 import type { InstallPlan } from "../operatorcontroller/plan/installPlan.ts";
@@ -17,6 +17,7 @@ import { type CatalogContentReader, createCatalogReader, createClusterCatalogs, 
 import type { Logger } from "../telemetry/log.ts";
 import { type PermissionPreview, type PreviewRequest, previewPermissions, toPreviewData } from "./permissionPreview.ts";
 import { createPlanDependencies } from "./planDependencies.ts";
+import type { DependencySearch } from "./previewChoice.ts";
 
 /** A plan, and what permission-manager would decide about its bundle. */
 export interface PlanView extends InstallPlan {
@@ -32,6 +33,8 @@ export interface ExtensionPlanRequest {
   readonly reader: Pick<BundleReader, "bundleImage"> & CatalogContentReader;
   /** Folders, files and images of catalogs to use instead of the catalogs of the cluster. */
   readonly sources?: readonly string[] | undefined;
+  /** How to search for dependencies. Default: in this thread, see `createDependencySearch`. */
+  readonly search?: DependencySearch | undefined;
   readonly systemNamespace: string;
   readonly webhookCertProvider: WebhookCertProvider;
   readonly proxySettings: OperatorProxySettings;
@@ -49,7 +52,7 @@ export interface ExtensionPlanRequest {
  * @throws UnresolvedError if no bundle matches; Error that describes what cannot be read
  */
 export async function readExtensionPlan(request: ExtensionPlanRequest): Promise<PlanView> {
-  const { client, given, reader, sources, systemNamespace, asServiceAccount, account, log, signal } = request;
+  const { client, given, reader, sources, search, systemNamespace, asServiceAccount, account, log, signal } = request;
   const desired = await previewExtension(client, given);
   const { extension } = desired;
   if (sources && extension.spec.source.catalog) delete extension.spec.source.catalog.selector; // it selects ClusterCatalogs, which `sources` replace
@@ -57,7 +60,7 @@ export async function readExtensionPlan(request: ExtensionPlanRequest): Promise<
   const scoped = asServiceAccount ? await asServiceAccount(extension) : client;
   const providers = new CertificateProviders(client, request.webhookCertProvider);
   const clusterProxy = await readClusterProxy(client, request.proxySettings);
-  let bundle: RegistryV1Bundle | undefined;
+  let bundle: RenderableBundle | undefined;
   const plan = await createPlan({
     desired,
     catalogs,
@@ -67,7 +70,7 @@ export async function readExtensionPlan(request: ExtensionPlanRequest): Promise<
     account,
     reader: { bundleImage: async (ref) => (bundle = await reader.bundleImage(ref)) },
     contents: createCatalogReader(reader),
-    dependencies: createPlanDependencies({ client, catalogs, usesClusterCatalogs: sources === undefined, reader }),
+    dependencies: createPlanDependencies({ client, catalogs, usesClusterCatalogs: sources === undefined, reader, search }),
     providers,
     clusterProxy,
     systemNamespace,

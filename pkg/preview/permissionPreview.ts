@@ -3,12 +3,11 @@ import { type ClusterExtension, getNamespace } from "../api/clusterExtension.ts"
 import { ANNOTATION_APPROVE } from "../api/constants.ts";
 import type { ExtensionPermissions } from "../api/extensionPermissions.ts";
 import { readSuggestedNamespace } from "../bundle/suggestedNamespace.ts";
-import type { RegistryV1Bundle } from "../bundle/types.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed } from "../kube/errors.ts";
 import type { CertificateProviders } from "../operatorcontroller/apply/certificateProviders.ts";
 import { servesOperatorConditions } from "../operatorcontroller/apply/preparedObjects.ts";
-import { toRenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts";
+import type { RenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts";
 import { deriveContentRules } from "../permissionmanager/contentRules.ts";
 import { getGrantName } from "../permissions/grantObjects.ts";
 import { decidePermissions, type PermissionDecision } from "../permissions/permissionDecision.ts";
@@ -28,7 +27,7 @@ export interface PermissionPreview extends PermissionDecision {
 export interface PreviewRequest {
   readonly client: Client;
   readonly extension: ClusterExtension;
-  readonly bundle: RegistryV1Bundle;
+  readonly bundle: RenderableBundle;
   /** The ClusterCatalog that contains the bundle; undefined if it is not on the cluster. */
   readonly catalog: ClusterCatalog | undefined;
   readonly providers: Pick<CertificateProviders, "chooseAfter">;
@@ -49,14 +48,13 @@ export async function previewPermissions(request: PreviewRequest): Promise<Permi
   });
   if (permissions === "notServed") return undefined;
   if (!permissions && given.spec.serviceAccount?.name) return undefined;
-  const content = toRenderableBundle(bundle);
   const namespace =
-    (getNamespace(given) || permissions?.status?.namespace) ?? readSuggestedNamespace(bundle.packageName, content.annotations).name;
+    (getNamespace(given) || permissions?.status?.namespace) ?? readSuggestedNamespace(bundle.packageName, bundle.annotations).name;
   const extension = { ...given, spec: { ...given.spec, namespace } };
   const policy = await readPermissionPolicy(client, getPolicyName(given));
   const provider = await providers.chooseAfter(permissions?.status?.certificateProvider);
   const place = { client, systemNamespace, provider, operatorCondition: await servesOperatorConditions(client) };
-  const { rules, subject } = await deriveContentRules(place, extension, content);
+  const { rules, subject } = await deriveContentRules(place, extension, bundle);
   const decision = decidePermissions({
     policy: policy.spec,
     required: rules,

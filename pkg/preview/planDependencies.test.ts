@@ -9,6 +9,7 @@ import { filterCandidates } from "../resolve/resolve.ts";
 import { readPackage } from "../sources/catalogContent.ts";
 import { createClusterCatalog } from "../sources/clusterCatalogs.ts";
 import { createPlanDependencies } from "./planDependencies.ts";
+import { createDependencySearch, type DependencySearch } from "./previewChoice.ts";
 
 const folder = new TempFolder();
 afterAll(() => folder[Symbol.dispose]());
@@ -50,7 +51,7 @@ function create(name: string, status?: ClusterExtension["status"]): ClusterExten
 const LIST = "/apis/olm.operatorframework.io/v1/clusterextensions";
 
 /** Chooses the bundle of an extension; `list` is the answer to a request for all extensions. */
-async function choose(extension: ClusterExtension, list: Answer) {
+async function choose(extension: ClusterExtension, list: Answer, search?: DependencySearch) {
   const asked: string[] = [];
   await using api = await LoopbackApi.start(({ url }) => {
     const [path = ""] = url.split("?");
@@ -67,7 +68,7 @@ async function choose(extension: ClusterExtension, list: Answer) {
   const filtered = filterCandidates({ source: { packageName }, catalogs: [{ name: "c", priority: 0, content }] });
   if (filtered.kind === "unresolved") throw new Error(filtered.message);
   const reader = { catalogFolder: (ref: string) => Promise.resolve(ref) };
-  const dependencies = createPlanDependencies({ client, catalogs, usesClusterCatalogs: true, reader });
+  const dependencies = createPlanDependencies({ client, catalogs, usesClusterCatalogs: true, reader, search });
   try {
     const { resolution, plan } = await dependencies.choose(extension, filtered, catalogs, AbortSignal.timeout(20_000));
     const name = resolution.kind === "resolved" ? resolution.bundle.name : undefined;
@@ -112,4 +113,15 @@ test("PlanDependencies returns the plan in the status, and why it was not checke
 
 test("PlanDependencies reads nothing from the cluster for a new extension without dependencies", async () => {
   expect(await choose(create("r"), FORBIDDEN)).toMatchObject({ name: "r.v1.0.0", unchecked: undefined, asked: [] });
+});
+
+test("createPlanDependencies uses the given search when a bundle needs another one", async () => {
+  const { constraints, search } = createDependencySearch();
+  const searched: string[] = [];
+  const find: typeof search.find = (request) => {
+    searched.push(request.bundle.name);
+    return search.find(request);
+  };
+  const found = await choose(create("p"), { json: { metadata: {}, items: [] } }, { constraints, search: { find } });
+  expect([found.name, searched]).toEqual(["p.v1.0.0", ["p.v1.0.0"]]);
 });

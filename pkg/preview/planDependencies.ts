@@ -1,7 +1,6 @@
 import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { Client } from "../kube/client.ts";
-import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencies/constraintCache.ts";
 import type { DependencyResolution } from "../operatorcontroller/dependencies/dependencyChoice.ts";
 import type { PlanDependencies } from "../operatorcontroller/plan/planDependencies.ts";
 import { readPlan } from "../operatorcontroller/state/knownPlan.ts";
@@ -11,7 +10,7 @@ import { chooseBest } from "../resolve/resolve.ts";
 import type { CatalogFolderReader } from "../sources/clusterCatalogs.ts";
 import { WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import { type KnownInstallContext, readInstallContext } from "./installContext.ts";
-import { PreviewChoice } from "./previewChoice.ts";
+import { createDependencySearch, type DependencySearch, PreviewChoice } from "./previewChoice.ts";
 
 /** The sources of the dependency checks of a plan. */
 export interface PlanDependencySources {
@@ -21,6 +20,8 @@ export interface PlanDependencySources {
   /** Whether they are the catalogs of the cluster. */
   readonly usesClusterCatalogs: boolean;
   readonly reader: CatalogFolderReader;
+  /** Default: searches in this thread, see `createDependencySearch`. */
+  readonly search?: DependencySearch | undefined;
 }
 
 /** Returns dependency checks that read the extensions, their plans and the served APIs from the cluster, but only if a plan needs them. */
@@ -58,19 +59,27 @@ class ClusterDependencies implements PlanDependencies {
     selected: readonly ClusterCatalog[],
     signal: AbortSignal,
   ): Promise<DependencyResolution> {
-    const { client, catalogs, reader } = this.#sources;
+    const { client, catalogs, reader, search = createDependencySearch() } = this.#sources;
     const candidates = filtered.results.flatMap(({ allowed }) => allowed);
     const declares = candidates.some(({ bundle }) => declaresDependency(bundle.properties));
     const isNew = extension.status?.conditions === undefined && filtered.installed === undefined;
     if (!declares && isNew) return { resolution: chooseBest(filtered) };
     const whole = new WholeCatalogs(reader);
-    const constraints = new ConstraintCache(loadCelRules);
     const options = { installedPackage: [] };
     const { installed } = filtered;
-    const known = await readInstallContext({ extension, installed, catalogs, whole, constraints, client, options, signal });
+    const known = await readInstallContext({
+      extension,
+      installed,
+      catalogs,
+      whole,
+      constraints: search.constraints,
+      client,
+      options,
+      signal,
+    });
     this.#known = known;
     if (known.unknown !== undefined) return readStored(extension, chooseBest(filtered));
-    return new PreviewChoice({ catalogs, whole, constraints, known, signal }).choose(extension, filtered, selected, signal);
+    return new PreviewChoice({ catalogs, whole, ...search, known, signal }).choose(extension, filtered, selected, signal);
   }
 }
 

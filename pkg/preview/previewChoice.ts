@@ -5,21 +5,33 @@ import { KeyedLock } from "../async/keyedLock.ts";
 import { CatalogBundleIndexes } from "../operatorcontroller/catalogs/catalogBundleIndexes.ts";
 import { CatalogPackages } from "../operatorcontroller/catalogs/catalogPackages.ts";
 import { CatalogIndexReader } from "../operatorcontroller/dependencies/catalogIndexReader.ts";
-import type { ConstraintCache } from "../operatorcontroller/dependencies/constraintCache.ts";
+import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencies/constraintCache.ts";
 import { DependencyChoice, type DependencyResolution } from "../operatorcontroller/dependencies/dependencyChoice.ts";
-import { BlockingHintSearch } from "../operatorcontroller/dependencies/hintSearch.ts";
+import { BlockingHintSearch, type HintSearch } from "../operatorcontroller/dependencies/hintSearch.ts";
 import { readCandidates } from "../operatorcontroller/reconcile/resolve.ts";
 import type { KnownPlan } from "../operatorcontroller/state/knownPlan.ts";
 import type { FilteredCatalogs } from "../resolve/resolution.ts";
 import type { WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import type { KnownInstallContext } from "./installContext.ts";
 
+/** How previews search for dependencies. */
+export interface DependencySearch {
+  readonly constraints: ConstraintCache;
+  /** Evaluates CEL rules with `constraints`. */
+  readonly search: HintSearch;
+}
+
+/** Returns a search in this thread, which a hard problem blocks for seconds. For programs with one user. */
+export function createDependencySearch(): DependencySearch {
+  const constraints = new ConstraintCache(loadCelRules);
+  return { constraints, search: new BlockingHintSearch(constraints) };
+}
+
 /** The sources of a choice outside the controller. */
-export interface PreviewChoiceSources {
+export interface PreviewChoiceSources extends DependencySearch {
   /** All catalogs, whether or not an extension selects them. */
   readonly catalogs: readonly ClusterCatalog[];
   readonly whole: WholeCatalogs;
-  readonly constraints: ConstraintCache;
   readonly known: KnownInstallContext;
   readonly signal: AbortSignal;
 }
@@ -32,7 +44,7 @@ export class PreviewChoice {
 
   constructor(sources: PreviewChoiceSources) {
     this.#sources = sources;
-    const { whole, catalogs, constraints, known, signal } = sources;
+    const { whole, catalogs, constraints, search, known, signal } = sources;
     const indexes = new CatalogBundleIndexes(
       { bundleIndex: async (base, ref) => ({ index: (await whole.of(ref, base)).index, tags: new Map() }) },
       systemClock,
@@ -45,7 +57,7 @@ export class PreviewChoice {
       installContext,
       indexes: reader,
       constraints,
-      search: new BlockingHintSearch(constraints),
+      search,
       plans,
       extensions,
       lock: new KeyedLock(),

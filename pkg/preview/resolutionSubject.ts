@@ -108,6 +108,7 @@ export async function readResolutionSubject(
     others,
     whole,
     readContext: (constraints) => readInstallContext({ ...among, constraints, client: sources.client, options }),
+    search: sources.search,
     signal: sources.signal,
   };
 }

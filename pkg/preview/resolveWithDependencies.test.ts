@@ -10,6 +10,7 @@ import { readPackage } from "../sources/catalogContent.ts";
 import { createClusterCatalog } from "../sources/clusterCatalogs.ts";
 import { WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import { readInstallContext } from "./installContext.ts";
+import { createDependencySearch, type DependencySearch } from "./previewChoice.ts";
 import { resolveWithDependencies } from "./resolveWithDependencies.ts";
 
 const folder = new TempFolder();
@@ -47,7 +48,7 @@ const resource = (name: string, kind: string): object => ({ name, kind, namespac
 const forbids = (what: string): Answer => statusAnswer(403, "Forbidden", `${what} is forbidden: User "u" may not`);
 
 /** Returns the result for a user who may not read CustomResourceDefinitions and, if `forbidden` is set, may not list ClusterExtensions. */
-async function judged({ extension, others = [], served = [], forbidden }: World, version?: string) {
+async function judged({ extension, others = [], served = [], forbidden }: World, version?: string, search?: DependencySearch) {
   const resources = served.map((kind) => ({ resource: kind.toLowerCase(), responseKind: { kind }, scope: "Cluster", verbs: ["list"] }));
   const groups = [{ metadata: { name: "example.com" }, versions: [{ version: "v1", resources }] }];
   await using api = await LoopbackApi.start(({ url }) => {
@@ -83,6 +84,7 @@ async function judged({ extension, others = [], served = [], forbidden }: World,
         catalogs,
         whole,
         readContext: (constraints) => readInstallContext({ extension, installed, catalogs, whole, constraints, client, options, signal }),
+        search,
         signal,
       },
       version,
@@ -154,4 +156,16 @@ test("why-not on a cluster lists the dependents and the dependencies that they w
   const world = { extension: having("x", "p", "1.0.0"), others: [having("y", "q", "1.0.0")], served: ["Shelf", "Board"] };
   const { exclusions } = await judged(world, "2.0.0");
   expect(exclusions.map(({ rule, text }) => ({ rule, text }))).toEqual([{ rule: "dependencies", text: BREAKS }]);
+});
+
+test("resolveWithDependencies uses the given search when a bundle lacks a dependency", async () => {
+  const { constraints, search } = createDependencySearch();
+  const searched: string[] = [];
+  const find: typeof search.find = (request) => {
+    searched.push(request.bundle.name);
+    return search.find(request);
+  };
+  const world = { extension: having("x", "p", "1.0.0"), served: ["Shelf"] };
+  expect(await judged(world, undefined, { constraints, search: { find } })).toEqual(await judged(world));
+  expect(searched).toEqual(["p.v2.0.0"]);
 });

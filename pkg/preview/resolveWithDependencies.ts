@@ -2,7 +2,7 @@ import type { ClusterCatalog } from "../api/clusterCatalog.ts";
 import type { ClusterExtension } from "../api/clusterExtension.ts";
 import type { DependencyPlan } from "../api/clusterExtensionStatus.ts";
 import { goQuote } from "../golang/quote.ts";
-import { ConstraintCache, loadCelRules } from "../operatorcontroller/dependencies/constraintCache.ts";
+import type { ConstraintCache } from "../operatorcontroller/dependencies/constraintCache.ts";
 import type { DependencyResolution, RejectedBundle } from "../operatorcontroller/dependencies/dependencyChoice.ts";
 import type { KnownPlan } from "../operatorcontroller/state/knownPlan.ts";
 import type { Candidate } from "../resolve/candidates.ts";
@@ -20,7 +20,7 @@ import { formatEnumeration, RESOLUTION_MESSAGE_MAX } from "../resolve/wording.ts
 import type { WholeCatalogs } from "../sources/wholeCatalogs.ts";
 import { truncate } from "../text/truncate.ts";
 import type { DependencyPolicy, KnownInstallContext } from "./installContext.ts";
-import { PreviewChoice } from "./previewChoice.ts";
+import { createDependencySearch, type DependencySearch, PreviewChoice } from "./previewChoice.ts";
 
 /** A resolution request. */
 export interface ResolutionSubject {
@@ -40,6 +40,8 @@ export interface ResolutionSubject {
   readonly explainsAll?: boolean;
   /** Reads the installed bundles and served APIs on demand. */
   readonly readContext: (constraints: ConstraintCache) => Promise<KnownInstallContext>;
+  /** Default: searches in this thread, see `createDependencySearch`. */
+  readonly search?: DependencySearch | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -81,9 +83,9 @@ export async function resolveWithDependencies(question: ResolutionSubject, versi
   const all = filtered.results.flatMap(({ allowed }) => [...allowed, ...questioned.map(({ candidate }) => candidate)]);
   const declares = all.some(({ bundle }) => declaresDependency(bundle.properties));
   if (!declares && filtered.installed === undefined) return { resolution: chooseBest(filtered), notes: [], unjudged: [], refusals: [] };
-  const constraints = new ConstraintCache(loadCelRules);
-  await constraints.prepare(all.map(({ bundle }) => bundle.properties));
-  return new DependencyChecker(question, filtered, constraints, await question.readContext(constraints)).check(questioned);
+  const search = question.search ?? createDependencySearch();
+  await search.constraints.prepare(all.map(({ bundle }) => bundle.properties));
+  return new DependencyChecker(question, filtered, search, await question.readContext(search.constraints)).check(questioned);
 }
 
 /** Checks dependencies for one request. */
@@ -94,13 +96,13 @@ class DependencyChecker {
   readonly #known: KnownInstallContext;
   readonly #choice: PreviewChoice;
 
-  constructor(question: ResolutionSubject, filtered: FilteredCatalogs, constraints: ConstraintCache, known: KnownInstallContext) {
+  constructor(question: ResolutionSubject, filtered: FilteredCatalogs, search: DependencySearch, known: KnownInstallContext) {
     this.#question = question;
     this.#filtered = filtered;
-    this.#constraints = constraints;
+    this.#constraints = search.constraints;
     this.#known = known;
     const { whole, catalogs, others = [], signal } = question;
-    this.#choice = new PreviewChoice({ catalogs: [...catalogs, ...others], whole, constraints, known, signal });
+    this.#choice = new PreviewChoice({ catalogs: [...catalogs, ...others], whole, ...search, known, signal });
   }
 
   async check(questioned: readonly CatalogCandidate[]): Promise<CheckedResolution> {

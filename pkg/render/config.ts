@@ -3,6 +3,7 @@ import type { JsonObject } from "../api/k8s.ts";
 import { newProblem } from "../api/problems.ts";
 import { CONFIG_TYPES } from "../bundle/goTypes.ts";
 import type { Container, Csv, NamedItem, PodTemplate } from "../bundle/types.ts";
+import { listSupportedInstallModes } from "../bundle/validate.ts";
 import { getErrorMessage, TerminalError } from "../errors/errors.ts";
 import { findSelectorError, type LabelSelector } from "../resolve/labelSelector.ts";
 import { compareText } from "../text/compare.ts";
@@ -67,7 +68,7 @@ export function readBundleConfig(csv: Csv, inline: unknown, options: ConfigOptio
     kubernetes.schemas as ConstructorParameters<typeof SchemaChecker>[0],
     createConfigFormats(installNamespace),
   );
-  const found = checker.check(schemaFor(buildConfigSchema(csv, options), rest), rest);
+  const found = checker.check(schemaFor(buildConfigSchema(listSupportedInstallModes(csv), options), rest), rest);
   const failures = extended
     ? found.concat(extendedFaults(csv, given, { requested, rest, installNamespace, isValid: found.length === 0 }))
     : found;

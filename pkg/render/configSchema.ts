@@ -1,7 +1,6 @@
 import type { JsonObject } from "../api/k8s.ts";
 import { DNS1123_LABEL } from "../api/names.ts";
-import type { Csv } from "../bundle/types.ts";
-import { listSupportedInstallModes } from "../bundle/validate.ts";
+import type { BundleSummary } from "../bundle/bundleSummary.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Format, JsonSchema } from "./jsonSchema.ts";
 import kubernetes from "./kubeSchemas.json" with { type: "json" };
@@ -94,10 +93,10 @@ export interface ConfigSchemaOptions {
  *
  * With only one of the two, a format requires or forbids the install namespace. If `extended` is set, MultiNamespace adds `watchNamespaces`, which is
  * required if the bundle supports no other mode.
+ * @param modes the install modes that the bundle supports
  * @see operator-controller df2c201d internal/operator-controller/rukpak/bundle/registryv1.go
  */
-export function buildConfigSchema(csv: Csv, options: ConfigSchemaOptions): JsonSchema {
-  const modes = listSupportedInstallModes(csv);
+export function buildConfigSchema(modes: ReadonlySet<string>, options: ConfigSchemaOptions): JsonSchema {
   const { deploymentConfig, extended = false } = options;
   const own = modes.has("OwnNamespace");
   const single = modes.has("SingleNamespace");
@@ -161,9 +160,12 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
  * lists of namespaces.
  * @param installNamespace `spec.namespace` of the extension, if known. The schema then requires or forbids this namespace as the watched namespace.
  */
-export function buildUserConfigSchema(csv: Csv, installNamespace?: string): JsonObject {
-  const modes = listSupportedInstallModes(csv);
-  const schema = buildConfigSchema(csv, { deploymentConfig: true, extended: true });
+export function buildUserConfigSchema(
+  { name: bundleName, installModes }: Pick<BundleSummary, "name" | "installModes">,
+  installNamespace?: string,
+): JsonObject {
+  const modes = new Set(installModes);
+  const schema = buildConfigSchema(modes, { deploymentConfig: true, extended: true });
   const { watchNamespace, watchNamespaces, ...others } = schema.properties ?? {};
   const all = modes.has("AllNamespaces");
   const properties: Record<string, JsonObject> = {};
@@ -180,7 +182,7 @@ export function buildUserConfigSchema(csv: Csv, installNamespace?: string): Json
   const either = watchNamespace && watchNamespaces && !all ? ["watchNamespace", "watchNamespaces"] : undefined;
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
-    title: `Configuration of bundle ${csv.metadata.name ?? ""}`,
+    title: `Configuration of bundle ${bundleName}`,
     description: `Value of spec.config.inline in a ClusterExtension. The bundle supports install modes [${[...modes].sort().join(" ")}].`,
     type: "object",
     additionalProperties: false,

@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { bundleOf } from "../../test/support/bundleFixture.ts";
+import { summarizeBundle } from "../bundle/bundleSummary.ts";
 import { getErrorMessage } from "../errors/errors.ts";
 import { readBundleConfig } from "./config.ts";
 import { buildUserConfigSchema } from "./configSchema.ts";
@@ -59,7 +60,7 @@ test("buildUserConfigSchema accepts all configurations that renderBundle accepts
   const schemas = new Map<string, (value: unknown) => boolean>();
   const accepts = (supported: readonly string[], value: unknown): boolean => {
     const key = supported.join();
-    const found = schemas.get(key) ?? validator.compile(buildUserConfigSchema(bundleOf({ modes: supported }).csv, "ns"));
+    const found = schemas.get(key) ?? validator.compile(buildUserConfigSchema(summarizeBundle(bundleOf({ modes: supported })), "ns"));
     schemas.set(key, found);
     return found(value);
   };
@@ -79,7 +80,7 @@ test.for<[modes: string[], fields: string[], required: unknown]>([
   [["OwnNamespace"], ["deploymentConfig", "deploymentConfigs", "watchNamespace"], ["watchNamespace"]],
   [["MultiNamespace"], ["deploymentConfig", "deploymentConfigs", "watchNamespaces"], ["watchNamespaces"]],
 ])("buildUserConfigSchema for install modes %j has the fields %j", ([supported, fields, required]) => {
-  const schema = buildUserConfigSchema(bundleOf({ modes: supported }).csv);
+  const schema = buildUserConfigSchema(summarizeBundle(bundleOf({ modes: supported })));
   expect(Object.keys(schema["properties"] as object).sort()).toEqual(fields);
   expect(schema["required"]).toEqual(required);
   for (const property of Object.values(schema["properties"] as object))
@@ -87,7 +88,7 @@ test.for<[modes: string[], fields: string[], required: unknown]>([
 });
 
 test("buildUserConfigSchema does not restrict the namespace if the install namespace is unknown", () => {
-  const { csv } = bundleOf({ modes: ["OwnNamespace"] });
-  expect(validator.compile(buildUserConfigSchema(csv))({ watchNamespace: "a" })).toBe(true);
-  expect(validator.compile(buildUserConfigSchema(csv, "ns"))({ watchNamespace: "a" })).toBe(false);
+  const bundle = summarizeBundle(bundleOf({ modes: ["OwnNamespace"] }));
+  expect(validator.compile(buildUserConfigSchema(bundle))({ watchNamespace: "a" })).toBe(true);
+  expect(validator.compile(buildUserConfigSchema(bundle, "ns"))({ watchNamespace: "a" })).toBe(false);
 });

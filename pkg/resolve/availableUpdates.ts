@@ -5,7 +5,7 @@ import { compareText } from "../text/compare.ts";
 import { NAME_LENGTH, truncate } from "../text/truncate.ts";
 import { compareVersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
-import { findExclusions, UpgradePaths } from "./exclusions.ts";
+import { ExclusionFacts, findExclusions } from "./exclusions.ts";
 import { findEdge, isNewerThanInstalled } from "./filters.ts";
 import type { FilteredCatalogs } from "./resolution.ts";
 import { type CatalogCandidate, recordBundle } from "./resolutionRecord.ts";
@@ -76,7 +76,7 @@ function toUpdate(ranked: CatalogCandidate, { query }: FilteredCatalogs): Availa
 }
 
 function describeBlockedUpdate(ranked: CatalogCandidate, filtered: FilteredCatalogs): BlockedUpdate | undefined {
-  const exclusions = findExclusions(ranked, filtered, new UpgradePaths(filtered, MAX_COMPARISONS));
+  const exclusions = findExclusions(ranked, filtered, new ExclusionFacts(filtered, MAX_COMPARISONS));
   const [first] = exclusions;
   if (!first) return undefined;
   const { bundle, version = "", catalog } = recordBundle(ranked);

@@ -26,11 +26,13 @@ export interface Exclusion {
 const MAX_COMPARISONS = 1_000_000;
 const MAX_DEPRECATION = 200;
 
-/** Finds sequences of upgrades from the installed bundle. Searches each catalog once, also for several candidates. */
-export class UpgradePaths {
+/** What the rules need to know about the packages of a resolution. Reads and searches each catalog once, also for several candidates. */
+export class ExclusionFacts {
   readonly #filtered: FilteredCatalogs;
   readonly #searched: number;
-  readonly #found = new Map<FilterResult, ReadonlyMap<string, readonly Candidate[]>>();
+  readonly #paths = new Map<FilterResult, ReadonlyMap<string, readonly Candidate[]>>();
+  readonly #channels = new Map<FilterResult, ReadonlyMap<string, readonly string[]>>();
+  readonly #deprecations = new Map<FilterResult, ReadonlyMap<string, string>>();
 
   /** @param searched maximum number of comparisons in each catalog, see `SearchBudget` */
   constructor(filtered: FilteredCatalogs, searched = MAX_COMPARISONS) {
@@ -39,9 +41,23 @@ export class UpgradePaths {
   }
 
   /** Returns the bundles between the installed bundle and the candidate; undefined if no sequence of upgrades was found. */
-  find(result: FilterResult, { bundle }: Candidate): readonly Candidate[] | undefined {
-    const known = this.#found.get(result) ?? this.#search(result);
-    this.#found.set(result, known);
+  findPath(result: FilterResult, { bundle }: Candidate): readonly Candidate[] | undefined {
+    const known = this.#paths.get(result) ?? this.#search(result);
+    this.#paths.set(result, known);
+    return known.get(bundle.name);
+  }
+
+  /** Returns the names of the channels that contain the candidate, in the order of the catalog. */
+  listChannels(result: FilterResult, { bundle }: Candidate): readonly string[] {
+    const known = this.#channels.get(result) ?? mapChannels(result);
+    this.#channels.set(result, known);
+    return known.get(bundle.name) ?? [];
+  }
+
+  /** Returns the message of the candidate's own deprecation; undefined if it has none. */
+  findDeprecation(result: FilterResult, { bundle }: Candidate): string | undefined {
+    const known = this.#deprecations.get(result) ?? mapDeprecations(result);
+    this.#deprecations.set(result, known);
     return known.get(bundle.name);
   }
 
@@ -63,6 +79,29 @@ export class UpgradePaths {
   }
 }
 
+/** Returns the names of channels by the names of the bundles in them. */
+function mapChannels({ content }: FilterResult): Map<string, string[]> {
+  const byBundle = new Map<string, string[]>();
+  for (const channel of content.channels) {
+    for (const bundle of listEntryNames([channel])) {
+      const known = byBundle.get(bundle) ?? [];
+      byBundle.set(bundle, known);
+      known.push(channel.name);
+    }
+  }
+  return byBundle;
+}
+
+/** Returns the first deprecation message of each deprecated bundle. */
+function mapDeprecations({ deprecations }: FilterResult): Map<string, string> {
+  const byBundle = new Map<string, string>();
+  for (const { reference, message } of deprecations?.entries ?? []) {
+    const { schema, name = "" } = reference;
+    if (schema === "olm.bundle" && !byBundle.has(name)) byBundle.set(name, message);
+  }
+  return byBundle;
+}
+
 /**
  * Returns every rule that excludes a candidate: all filters that would remove it, including those after the first. If no filter removes it, returns
  * why another candidate is preferred. Empty for the best candidate.
@@ -70,18 +109,18 @@ export class UpgradePaths {
 export function findExclusions(
   ranked: CatalogCandidate,
   filtered: FilteredCatalogs,
-  paths: UpgradePaths = new UpgradePaths(filtered),
+  facts: ExclusionFacts = new ExclusionFacts(filtered),
 ): Exclusion[] {
-  const filters = findFilterExclusions(ranked, filtered, paths);
-  return filters.length > 0 ? filters : findPreferenceExclusions(ranked, filtered);
+  const filters = findFilterExclusions(ranked, filtered, facts);
+  return filters.length > 0 ? filters : findPreferenceExclusions(ranked, filtered, facts);
 }
 
-function findFilterExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs, paths: UpgradePaths): Exclusion[] {
+function findFilterExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs, facts: ExclusionFacts): Exclusion[] {
   const { query } = filtered;
   return [
-    ...findChannelExclusion(result, candidate, query),
+    ...findChannelExclusion(result, candidate, query, facts),
     ...findRangeExclusion(candidate, query),
-    ...findEdgeExclusion(result, candidate, filtered, paths),
+    ...findEdgeExclusion(result, candidate, filtered, facts),
     ...findClusterExclusion(candidate, query),
     ...result.extraFilters.flatMap(({ name, removed, near, remedies }) => {
       const text = removed.get(candidate);
@@ -90,9 +129,16 @@ function findFilterExclusions({ result, candidate }: CatalogCandidate, filtered:
   ];
 }
 
-function findChannelExclusion(result: FilterResult, candidate: Candidate, { channels }: ResolutionQuery): Exclusion[] {
-  if (channels.length === 0 || listEntryNames(result.channels).has(candidate.bundle.name)) return [];
-  const there = formatCandidateChannels(candidate, result);
+function findChannelExclusion(
+  result: FilterResult,
+  candidate: Candidate,
+  { channels }: ResolutionQuery,
+  facts: ExclusionFacts,
+): Exclusion[] {
+  if (channels.length === 0) return [];
+  const own = facts.listChannels(result, candidate);
+  if (own.some((name) => channels.includes(name))) return [];
+  const there = formatCandidateChannels(own);
   const text = `it is not in spec.source.catalog.channels ${formatGoList(channels)}`;
   const remedy =
     there === "no channel"
@@ -109,17 +155,19 @@ function findRangeExclusion(candidate: Candidate, query: ResolutionQuery): Exclu
   return [{ rule: "versionRange", text, remedy: `change the range, for example to ${version}, or remove the range` }];
 }
 
-function findEdgeExclusion(result: FilterResult, candidate: Candidate, filtered: FilteredCatalogs, paths: UpgradePaths): Exclusion[] {
+function findEdgeExclusion(result: FilterResult, candidate: Candidate, filtered: FilteredCatalogs, facts: ExclusionFacts): Exclusion[] {
   const { query } = filtered;
   const { installed, channels } = query;
   if (!installed || isReachable(candidate, query, result.edges)) return [];
   const where = channels.length > 0 ? ` in channels ${formatGoList(channels)}` : "";
   const text = `it has no upgrade edge from ${goQuote(installed.name)}${where}`;
   const selfCertified = "set upgradeConstraintPolicy to SelfCertified to upgrade directly, without an upgrade edge";
-  const way = paths.find(result, candidate);
+  const way = facts.findPath(result, candidate);
   if (!way) return [{ rule: "upgradeEdges", text, remedy: `no sequence of upgrades reaches it; ${selfCertified}` }];
   if (way.length === 0)
-    return [{ rule: "upgradeEdges", text, remedy: `an upgrade edge exists in ${formatCandidateChannels(candidate, result)}` }];
+    return [
+      { rule: "upgradeEdges", text, remedy: `an upgrade edge exists in ${formatCandidateChannels(facts.listChannels(result, candidate))}` },
+    ];
   return [
     { rule: "upgradeEdges", text, remedy: `upgrade through ${formatGoList(way.map(formatCandidateVersion))} first; ${selfCertified}` },
   ];
@@ -133,13 +181,14 @@ function findClusterExclusion(candidate: Candidate, query: ResolutionQuery): Exc
 }
 
 /** Returns why another candidate is preferred to a candidate that passes all filters. */
-function findPreferenceExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs): Exclusion[] {
+function findPreferenceExclusions({ result, candidate }: CatalogCandidate, filtered: FilteredCatalogs, facts: ExclusionFacts): Exclusion[] {
   const matching = rankCatalogs(filtered.results);
   const [first] = matching;
   if (!first) return [];
   const blocking = findBlockingCatalog(filtered);
   if (blocking) return [describeUnavailable(blocking)];
-  if (candidate.deprecated && !first.best.deprecated) return [describeDeprecation(result, candidate, first.best)];
+  if (candidate.deprecated && !first.best.deprecated)
+    return [describeDeprecation(facts.findDeprecation(result, candidate), candidate, first.best)];
   if (result.priority < first.priority) {
     const text = `catalog ${goQuote(first.catalog)} (priority ${first.priority}) offers ${formatCandidateVersion(first.best)} and takes precedence over catalog ${goQuote(result.catalog)} (priority ${result.priority})`;
     return [{ rule: "catalogPriority", text, remedy: selectCatalog(result) }];
@@ -168,10 +217,8 @@ function describeUnavailable(catalog: CatalogPackage): Exclusion {
   return { rule: "silentCatalog", text, remedy: "lower its spec.priority, or exclude it with spec.source.catalog.selector" };
 }
 
-function describeDeprecation({ deprecations }: FilterResult, candidate: Candidate, best: Candidate): Exclusion {
-  const { name } = candidate.bundle;
-  const entry = deprecations?.entries.find(({ reference }) => reference.schema === "olm.bundle" && reference.name === name);
-  const why = entry?.message ? ` (${truncate(entry.message, MAX_DEPRECATION)})` : "";
+function describeDeprecation(message: string | undefined, candidate: Candidate, best: Candidate): Exclusion {
+  const why = message ? ` (${truncate(message, MAX_DEPRECATION)})` : "";
   return { rule: "deprecation", text: `it is deprecated${why}, but ${formatCandidateVersion(best)} is not`, remedy: pin(candidate) };
 }
 

@@ -4,7 +4,7 @@ import type { FbcChannel } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import { formatCount } from "../text/lists.ts";
 import { truncate } from "../text/truncate.ts";
-import { type Candidate, listEntryNames } from "./candidates.ts";
+import type { Candidate } from "./candidates.ts";
 import { type ClusterRejection, type FilterResult, findClusterConflict, isInRange, type ResolutionQuery } from "./filters.ts";
 import { findDestinations, SearchBudget } from "./successors.ts";
 import { formatCandidateVersion, formatGoList } from "./wording.ts";
@@ -59,7 +59,7 @@ function suggestForRange({ all, inChannels, content }: FilterResult, query: Reso
   const near = [`the highest version ${query.channels.length > 0 ? "in these channels " : ""}is ${formatHighestVersion(inChannels)}`];
   const elsewhere = highest(all.filter((candidate) => isInRange(candidate, query)));
   if (elsewhere) {
-    const names = channelNames(content.channels.filter((channel) => listEntryNames([channel]).has(elsewhere.bundle.name)));
+    const names = listCandidateChannels(elsewhere, { content }).toSorted();
     near.push(
       `version ${formatCandidateVersion(elsewhere)} matches, but is ${names.length > 0 ? `only in channels ${formatGoList(names)}` : "in no channel"}`,
     );
@@ -123,6 +123,11 @@ function suggestForCluster({ all, rejectedByCluster, reachable }: FilterResult, 
   ];
 }
 
+/** Returns the names of the channels that contain a candidate, in the order of the catalog. */
+function listCandidateChannels({ bundle }: Candidate, { content }: Pick<FilterResult, "content">): string[] {
+  return content.channels.filter(({ entries }) => entries.some(({ name }) => name === bundle.name)).map(({ name }) => name);
+}
+
 function channelNames(channels: readonly FbcChannel[]): string[] {
   return channels.map(({ name }) => name).sort();
 }
@@ -168,7 +173,7 @@ const CHANNELS: Description = {
   name: "channels",
   asks: ({ channels }) => (channels.length > 0 ? `in channels ${formatGoList(channels)}` : undefined),
   left: ({ inChannels }) => inChannels,
-  rule: (candidate, result) => `it is in ${formatCandidateChannels(candidate, result)}`,
+  rule: (candidate, result) => `it is in ${formatCandidateChannels(listCandidateChannels(candidate, result))}`,
   near: suggestChannels,
 };
 const VERSION_RANGE: Description = {
@@ -236,10 +241,9 @@ export function listFilterSteps(result: FilterResult, query: ResolutionQuery): F
   return steps;
 }
 
-/** Formats the candidate's channels, such as `channels [a b]` or `no channel`. */
-export function formatCandidateChannels({ bundle }: Candidate, { content }: FilterResult): string {
-  const names = content.channels.filter((channel) => listEntryNames([channel]).has(bundle.name)).map(({ name }) => name);
-  return names.length > 0 ? `channels ${formatGoList(names.sort())}` : "no channel";
+/** Formats channels of a candidate, such as `channels [a b]` or `no channel`. */
+export function formatCandidateChannels(names: readonly string[]): string {
+  return names.length > 0 ? `channels ${formatGoList(names.toSorted())}` : "no channel";
 }
 
 function deprecationRule({ bundle }: Candidate, { deprecations }: FilterResult): string {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../test/support/caseFiles.ts";
 import { type CatalogFixture, type ClusterFixture, catalogsFrom, clusterFrom } from "../../test/support/catalogFixture.ts";
-import { findExclusions } from "./exclusions.ts";
+import { ExclusionFacts, findExclusions } from "./exclusions.ts";
 import type { ResolveRequest } from "./resolution.ts";
 import type { RecordedBundle } from "./resolutionRecord.ts";
 import { chooseBest, filterCandidates, resolve } from "./resolve.ts";
@@ -118,4 +118,29 @@ test("findExclusions returns a remedy that works when it is the only exclusion",
       }
     }),
   );
+});
+
+test("findExclusions reads each channel once when several candidates share the facts", () => {
+  const names = Array.from({ length: 50 }, (_, i) => `p.v1.0.${i}`);
+  const [catalog] = catalogsFrom({ a: { bundles: names, channels: { stable: names, slow: [] } } }, "p");
+  if (!catalog?.content) throw new Error("the fixture has no content");
+  const filtered = filterCandidates({ source: { packageName: "p", channels: ["slow"] }, catalogs: [catalog] });
+  if (filtered.kind === "unresolved") throw new Error(filtered.message);
+  let reads = 0;
+  for (const channel of catalog.content.channels) {
+    const { entries } = channel;
+    Object.defineProperty(channel, "entries", {
+      get: () => {
+        reads++;
+        return entries;
+      },
+    });
+  }
+  const facts = new ExclusionFacts(filtered);
+  const found = filtered.results.flatMap((result) => result.all.map((candidate) => findExclusions({ result, candidate }, filtered, facts)));
+  expect(found).toHaveLength(names.length);
+  expect(new Set(found.flatMap((rules) => rules.map(({ remedy }) => remedy)))).toEqual(
+    new Set(["it is in channels [stable]: add one of them to spec.source.catalog.channels"]),
+  );
+  expect(reads).toBe(catalog.content.channels.length);
 });

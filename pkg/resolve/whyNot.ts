@@ -3,7 +3,7 @@ import { goQuote } from "../golang/quote.ts";
 import { CAUSE_LENGTH, truncate } from "../text/truncate.ts";
 import { compareVersionRelease, compareVersions, parseVersionRelease, type VersionRelease } from "../version/version.ts";
 import type { Candidate } from "./candidates.ts";
-import { type Exclusion, findExclusions, UpgradePaths } from "./exclusions.ts";
+import { type Exclusion, ExclusionFacts, findExclusions } from "./exclusions.ts";
 import type { FilteredCatalogs, Resolution } from "./resolution.ts";
 import { type CatalogCandidate, type RecordedBundle, recordBundle } from "./resolutionRecord.ts";
 import { explainUnavailable } from "./unresolved.ts";
@@ -51,7 +51,7 @@ export function explainWhyNot(packageName: string, version: string, resolution: 
   const questioned = all.filter(({ candidate }) => isMeant(candidate, version, asked));
   if (!asked && questioned.length === 0)
     throw new Error(`${goQuote(version)} is not a version such as 1.2.3, and no selected catalog contains a bundle with that name`);
-  const paths = new UpgradePaths(filtered);
+  const facts = new ExclusionFacts(filtered);
   const winner = findWinner(resolution);
   const isWinner = ({ result, candidate }: CatalogCandidate): boolean =>
     result.catalog === winner?.result.catalog && candidate === winner.candidate;
@@ -65,7 +65,7 @@ export function explainWhyNot(packageName: string, version: string, resolution: 
     ...(resolution.kind === "unresolved" ? { because: resolution.message } : {}),
     bundles: questioned
       .slice(0, MAX_CATALOGS)
-      .map((ranked) => ({ ...recordBundle(ranked), exclusions: isWinner(ranked) ? [] : findExclusions(ranked, filtered, paths) })),
+      .map((ranked) => ({ ...recordBundle(ranked), exclusions: isWinner(ranked) ? [] : findExclusions(ranked, filtered, facts) })),
     without: readAnswer(filtered)
       .filter((name) => !having.has(name))
       .slice(0, MAX_CATALOGS),

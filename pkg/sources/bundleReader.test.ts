@@ -1,8 +1,16 @@
 import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { bundleFiles } from "../../test/support/bundleFixture.ts";
+import { FakeClock } from "../../test/support/fakeClock.ts";
 import { folder, insecureRegistry, loopbackRegistry } from "../../test/support/pulling.ts";
+import { tarball } from "../../test/support/tarball.ts";
+import { systemClock } from "../async/clock.ts";
+import { summarizeBundle } from "../bundle/bundleSummary.ts";
+import { loadBundle } from "../bundle/load.ts";
 import { CatalogCache } from "../catalogcache/catalogCache.ts";
+import { BundleCache, BundleThread } from "../operatorcontroller/bundles/bundleCache.ts";
+import { renderBundle } from "../render/render.ts";
 import { BundleReader, findCatalogFolder, isFolderSource } from "./bundleReader.ts";
 import { openCatalog } from "./openCatalogs.ts";
 
@@ -88,4 +96,40 @@ test.each([
   await cache.close();
   expect(await readdir(join(dir, "cache")).catch(() => [])).toEqual([]);
   expect(registry.paths(/\/v2\/acme\/op\/manifests\//)).not.toEqual([]);
+});
+
+describe("BundleReader with a cache", () => {
+  const THREAD_LIMITS = { heapMib: 192, deadlineMs: 60_000, idleMs: 3_000 };
+  const large = bundleFiles({ "manifests/map.yaml": `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n${"#\n".repeat(12_000)}` });
+
+  /** Pushes an image with a large bundle. Returns its reference with a digest. */
+  function push(): string {
+    const files = [...large].map(([name, content]) => ({ name, content }));
+    const labels = { "operators.operatorframework.io.bundle.mediatype.v1": "registry+v1" };
+    return `${registry.host}/acme/op@${registry.addImage("acme/op", "v1", { labels, layers: [tarball(files)] }).digest}`;
+  }
+
+  test("BundleReader loads and renders a large bundle in the thread when its reader is closed and the thread was idle", async () => {
+    const clock = new FakeClock();
+    const thread = new BundleThread(clock, THREAD_LIMITS);
+    const bundleCache = new BundleCache(systemClock, { maxBytes: 1e6, maxBundles: 8, keepMs: 60_000, maxRenderings: 0 }, thread);
+    const read = async (ref: string) => {
+      const one = new BundleReader({ registriesConf: join(dir, "r.conf"), bundleCache }, signal);
+      return one.bundleImage(ref).finally(() => one.close());
+    };
+    try {
+      const ref = push();
+      const bundle = await read(ref);
+      expect([thread.isRunning, bundle]).toEqual([true, expect.objectContaining(summarizeBundle(loadBundle(large)))]);
+      const pulls = registry.paths(/acme/).length;
+      expect((await read(ref)) === bundle).toBe(true);
+      expect(registry.paths(/acme/)).toHaveLength(pulls);
+      await thread.end();
+      expect(await bundle.render({ installNamespace: "ns" })).toEqual(renderBundle(loadBundle(large), { installNamespace: "ns" }));
+      expect((await read(tagged())) === bundle).toBe(true);
+      expect(registry.paths(/acme/).length).toBeGreaterThan(pulls);
+    } finally {
+      await thread.end();
+    }
+  });
 });

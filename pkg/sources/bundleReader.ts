@@ -11,6 +11,7 @@ import { findBundleRoot, findCatalogRoot } from "../oci/pull/imageFilter.ts";
 import { type ImageFilter, type PulledImage, Puller } from "../oci/pull/puller.ts";
 import { readLogins } from "../oci/registry/authFile.ts";
 import { LayoutImages } from "../oci/store/layoutImages.ts";
+import { type BundleCache, type RenderableBundle, toRenderableBundle } from "../operatorcontroller/bundles/bundleCache.ts";
 import { readBundleFiles } from "../operatorcontroller/bundles/bundleFiles.ts";
 import { createLogger } from "../telemetry/log.ts";
 
@@ -21,6 +22,11 @@ export interface ReaderOptions {
   authFile?: string | undefined;
   /** Folder of PEM files with CA certificates for registries. */
   casDir?: string | undefined;
+  /**
+   * Keeps the bundles of images for all readers, and loads large ones in a worker thread. By default, a reader loads each bundle in this thread, which
+   * it blocks. Programs with several users need the cache.
+   */
+  bundleCache?: Pick<BundleCache, "find" | "load"> | undefined;
 }
 
 /** Matches paths; no image reference starts like this. */
@@ -51,8 +57,15 @@ export class BundleReader {
    * Reads a bundle from a registry, never from a folder or layout. References from catalogs and from the cluster require this method.
    * @throws Error with the reason if the image cannot be pulled or does not contain a bundle
    */
-  async bundleImage(ref: string): Promise<RegistryV1Bundle> {
-    return loadBundle(await this.#imageFiles(ref));
+  async bundleImage(ref: string): Promise<RenderableBundle> {
+    const { bundleCache } = this.#options;
+    // The cache knows images only by their digests: a tag can get other content.
+    const known = bundleCache?.find(ref);
+    if (known) return known;
+    const { canonical, dir } = await this.#pullBundle(ref);
+    const files = await readBundleFiles(dir);
+    // The thread takes the files it gets, and needs them again after it was idle, when the unpacked image may be gone.
+    return bundleCache ? bundleCache.load(canonical, async () => copyFiles(files)) : toRenderableBundle(loadBundle(files));
   }
 
   /** Returns the files of a bundle, even of an invalid one. @throws Error if an image cannot be pulled, or contains too many or too large files */
@@ -110,9 +123,13 @@ export class BundleReader {
   }
 
   async #imageFiles(ref: string): Promise<BundleFiles> {
+    const { dir } = await this.#pullBundle(ref);
+    return readBundleFiles(dir);
+  }
+
+  async #pullBundle(ref: string): Promise<PulledImage> {
     const puller = await this.#puller(BUNDLE_IMAGE_LIMITS);
-    const image = await puller.pull("bundle", ref, { signal: this.#signal, filter: findBundleRoot });
-    return readBundleFiles(image.dir);
+    return puller.pull("bundle", ref, { signal: this.#signal, filter: findBundleRoot });
   }
 
   #once(key: string, find: () => Promise<string>): Promise<string> {
@@ -169,6 +186,10 @@ export class BundleReader {
     });
     return puller;
   }
+}
+
+function copyFiles(files: BundleFiles): BundleFiles {
+  return new Map([...files].map(([path, content]) => [path, new Uint8Array(content)]));
 }
 
 /** Reports whether the folder exists. */

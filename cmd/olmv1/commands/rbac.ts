@@ -1,5 +1,4 @@
 import type { KubeObject } from "../../../pkg/api/k8s.ts";
-import type { RegistryV1Bundle } from "../../../pkg/bundle/types.ts";
 import { toYaml } from "../../../pkg/golang/yaml.ts";
 import {
   type BundleOptions,
@@ -10,6 +9,7 @@ import {
   mergeRules,
   removeDuplicateObjects,
 } from "../../../pkg/installer/bundlePermissions.ts";
+import { type RenderableBundle, toRenderableBundle } from "../../../pkg/operatorcontroller/bundles/bundleCache.ts";
 import {
   buildInstallerManifests,
   buildTokenManifests,
@@ -79,7 +79,8 @@ function computeSourcePermissions(
   installer?: Installer,
 ): Promise<BundlePermissions[]> {
   const images = new Set(sources.filter(({ isImage }) => isImage).map(({ source }) => source));
-  const read = (source: string): Promise<RegistryV1Bundle> => (images.has(source) ? reader.bundleImage(source) : reader.bundle(source));
+  const read = async (source: string): Promise<RenderableBundle> =>
+    images.has(source) ? reader.bundleImage(source) : toRenderableBundle(await reader.bundle(source));
   return computeBundlePermissions(
     terminal,
     sources.map(({ source }) => source),

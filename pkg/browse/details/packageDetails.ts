@@ -3,12 +3,12 @@ import { readSuggestedNamespace } from "../../bundle/suggestedNamespace.ts";
 import { type DetailedApi, MAX_IMAGES, MAX_VERSIONS, type PackageDetails, type PackageVersion } from "../../consoleapi/packages.ts";
 import { listProperties } from "../../fbc/summary/bundleSummary.ts";
 import { readCsvMetadata } from "../../fbc/summary/csvMetadata.ts";
-import { type BundleData, sortBundlesByVersion } from "../../fbc/summary/packageData.ts";
+import { sortBundlesByVersion } from "../../fbc/summary/packageData.ts";
 import type { Meta } from "../../fbc/types.ts";
 import { formatPlatformSupport, formatSupportPhase, isSupported } from "../../fbc/versionSupport.ts";
 import { toYaml } from "../../golang/yaml.ts";
 import { quoteShellWord } from "../../text/shell.ts";
-import { buildPackageView, type PackageView, summarizeVersion, type ViewedPackage } from "./packageView.ts";
+import { buildPackageView, type PackageView, VersionSummaries, type VersionSummary, type ViewedPackage } from "./packageView.ts";
 
 /** Maximum number of dependencies. */
 const MAX_DEPENDENCIES = 500;
@@ -22,6 +22,7 @@ export function buildPackageDetails(viewed: ViewedPackage, alsoIn: PackageView["
   const { channels } = view;
   const suggestedNamespace = suggestNamespace(facts.name, meta);
   const isDefault = ({ name }: { name: string }): boolean => name === view.defaultChannel;
+  const summaries = new VersionSummaries(viewed, { when: viewed.when });
   return {
     package: view.package,
     catalog: view.catalog,
@@ -47,7 +48,7 @@ export function buildPackageDetails(viewed: ViewedPackage, alsoIn: PackageView["
     })),
     versions: sortBundlesByVersion(facts.bundles)
       .slice(0, MAX_VERSIONS)
-      .map((one) => toPackageVersion(viewed, one)),
+      .map((one) => toPackageVersion(summaries.summarize(one))),
     versionCount: facts.bundleCount,
     defaultVersion: view.defaultVersion,
     latestVersion: view.latestVersion,
@@ -59,8 +60,7 @@ export function buildPackageDetails(viewed: ViewedPackage, alsoIn: PackageView["
 }
 
 /** Returns one of the versions of a package, with the channels that contain it. */
-function toPackageVersion(viewed: ViewedPackage, bundle: BundleData): PackageVersion {
-  const { catalog: _, support, ...row } = summarizeVersion(viewed, bundle, [], viewed.when);
+function toPackageVersion({ catalog: _, support, ...row }: VersionSummary): PackageVersion {
   return {
     ...row,
     channels: [...row.channels],

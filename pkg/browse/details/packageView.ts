@@ -1,7 +1,7 @@
 import { type BundleDetails, readBundleDetails, readExampleKind } from "../../fbc/summary/bundleDetails.ts";
 import { type BundleDescription, type BundleSupport, type StatedVersion, summarizeCatalogBundle } from "../../fbc/summary/bundleSummary.ts";
 import { type BundleData, findBundleSupport, type PackageData } from "../../fbc/summary/packageData.ts";
-import { type ChannelSummary, findDeprecationMessage, summarizePackage } from "../../fbc/summary/packageSummary.ts";
+import { type ChannelSummary, findDeprecationMessage, formatDeprecation, summarizePackage } from "../../fbc/summary/packageSummary.ts";
 import type { FbcBundle, Meta } from "../../fbc/types.ts";
 import type { SupportQuery, VersionSupport } from "../../fbc/versionSupport.ts";
 import { describeConstraint } from "../../resolve/constraint/evaluate.ts";
@@ -92,7 +92,7 @@ export function buildPackageView(
       containerImage: bundle.containerImage,
       createdAt: bundle.createdAt,
       relatedImages: (stated?.relatedImages ?? []).map(({ image }) => image),
-      channels: listChannels(facts, bundle).map(({ name }) => name),
+      channels: facts.channels.filter(({ entries }) => entries.includes(bundle.name)).map(({ name }) => name),
       deprecated: findDeprecationMessage(facts, "olm.bundle", bundle.name),
       lifecycle: when && findBundleSupport(facts.lifecycle, bundle, when),
       ...support,
@@ -137,33 +137,72 @@ export interface VersionSummary {
   readonly support?: VersionSupport | undefined;
 }
 
-/** Summarizes a version. @param requested the channels to list; empty for all. @param when if absent, the summary has no support */
-export function summarizeVersion(
-  { catalog, facts }: Pick<ViewedPackage, "catalog" | "facts">,
-  bundle: BundleData,
-  requested: readonly string[] = [],
-  when?: SupportQuery,
-): VersionSummary {
-  const support = when && findBundleSupport(facts.lifecycle, bundle, when);
-  const own = listChannels(facts, bundle);
-  const shown = own.filter(({ name }) => requested.length === 0 || requested.includes(name));
-  const byChannel = own.map(({ name }) => findDeprecationMessage(facts, "olm.channel", name));
-  return {
-    catalog,
-    bundle: bundle.name,
-    version: bundle.version,
-    release: bundle.release,
-    channels: shown.map(({ name }) => name),
-    headOf: shown.filter(({ heads }) => heads.includes(bundle.name)).map(({ name }) => name),
-    createdAt: bundle.createdAt,
-    deprecated:
-      findDeprecationMessage(facts, "olm.bundle", bundle.name) ??
-      findDeprecationMessage(facts, "olm.package") ??
-      (byChannel.every((message) => message !== undefined) ? byChannel[0] : undefined),
-    ...(support ? { support } : {}),
-  };
+/** A channel of a bundle. */
+interface BundleChannel {
+  readonly name: string;
+  readonly isHead: boolean;
 }
 
-function listChannels({ channels }: PackageData, { name }: BundleData): PackageData["channels"] {
-  return channels.filter(({ entries }) => entries.includes(name));
+/** Which versions to summarize, and how. */
+interface SummaryQuery {
+  /** The channels to list; empty for all. */
+  readonly channels?: readonly string[];
+  /** If absent, summaries have no support. */
+  readonly when?: SupportQuery | undefined;
+}
+
+/** Summarizes the versions of a package in a catalog. Reads its channels and deprecations once, because it can have thousands of each. */
+export class VersionSummaries {
+  readonly #viewed: Pick<ViewedPackage, "catalog" | "facts">;
+  readonly #query: SummaryQuery;
+  /** By bundle, in the order of the catalog. */
+  readonly #channels = new Map<string, BundleChannel[]>();
+  /** By schema, then by name. */
+  readonly #deprecations = new Map<string, Map<string, string>>();
+
+  constructor(viewed: Pick<ViewedPackage, "catalog" | "facts">, query: SummaryQuery = {}) {
+    this.#viewed = viewed;
+    this.#query = query;
+    for (const { name, heads, entries } of viewed.facts.channels) {
+      const isHead = new Set(heads);
+      for (const entry of new Set(entries)) {
+        const known = this.#channels.get(entry) ?? [];
+        this.#channels.set(entry, known);
+        known.push({ name, isHead: isHead.has(entry) });
+      }
+    }
+    for (const deprecation of viewed.facts.deprecations) {
+      const { schema, name } = deprecation;
+      const known = this.#deprecations.get(schema) ?? new Map<string, string>();
+      this.#deprecations.set(schema, known);
+      if (!known.has(name)) known.set(name, formatDeprecation(deprecation));
+    }
+  }
+
+  summarize(bundle: BundleData): VersionSummary {
+    const { catalog, facts } = this.#viewed;
+    const { channels: requested = [], when } = this.#query;
+    const support = when && findBundleSupport(facts.lifecycle, bundle, when);
+    const own = this.#channels.get(bundle.name) ?? [];
+    const shown = own.filter(({ name }) => requested.length === 0 || requested.includes(name));
+    const byChannel = own.map(({ name }) => this.#findDeprecation("olm.channel", name));
+    return {
+      catalog,
+      bundle: bundle.name,
+      version: bundle.version,
+      release: bundle.release,
+      channels: shown.map(({ name }) => name),
+      headOf: shown.filter(({ isHead }) => isHead).map(({ name }) => name),
+      createdAt: bundle.createdAt,
+      deprecated:
+        this.#findDeprecation("olm.bundle", bundle.name) ??
+        this.#findDeprecation("olm.package") ??
+        (byChannel.every((message) => message !== undefined) ? byChannel[0] : undefined),
+      ...(support ? { support } : {}),
+    };
+  }
+
+  #findDeprecation(schema: string, name = ""): string | undefined {
+    return this.#deprecations.get(schema)?.get(name);
+  }
 }

@@ -1,8 +1,6 @@
-import { LRUCache } from "lru-cache";
 import * as z from "zod/mini";
 import type { ClusterExtension } from "../../api/clusterExtension.ts";
 import { EXTENSION_PERMISSIONS } from "../../api/constants.ts";
-import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { type InstallDraft, InstallForm } from "../../consoleapi/install.ts";
 import type { ExtensionPlan } from "../../consoleapi/plan.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
@@ -29,9 +27,6 @@ import { readEnteredConfig, toInstallRequest } from "./installRequest.ts";
 /** Maximum time of a request, in milliseconds: it may pull catalogs and the bundle. */
 const TIMEOUT_MS = 120_000;
 const PLAN_TIMEOUT_MS = 10 * 60_000;
-/** Bundles that are kept while users fill in forms. */
-const MAX_BUNDLES = 8;
-const BUNDLE_TTL_MS = 10 * 60_000;
 
 /** What to do about a conflict with an existing extension. */
 const CONFLICT_STEPS: Readonly<Record<InstallConflictKind, string>> = {
@@ -82,7 +77,6 @@ type InstallReader = Pick<BundleReader, "bundleImage"> & CatalogContentReader;
 /** Previews installations. */
 class InstallPreviews {
   readonly #context: ConsoleContext;
-  readonly #bundles = new LRUCache<string, RegistryV1Bundle>({ max: MAX_BUNDLES, ttl: BUNDLE_TTL_MS });
 
   constructor(context: ConsoleContext) {
     this.#context = context;
@@ -109,6 +103,7 @@ class InstallPreviews {
           client: identity.client,
           given,
           reader,
+          search: this.#context.search,
           systemNamespace,
           webhookCertProvider: "auto",
           proxySettings: { mode: "auto", given: {} },
@@ -133,13 +128,20 @@ class InstallPreviews {
     const permissionSource = isManaged ? "managed" : ignoresAccounts(served) ? "controller" : "account";
     const isConfigurable = served === undefined || served.all.has("spec.config");
     const config = readEnteredConfig(isConfigurable ? form.config : undefined);
+    const { search, session } = this.#context;
     const request = toInstallRequest(packageName, form, {
       config,
       permissionSource,
-      systemNamespace: this.#context.session.systemNamespace,
+      systemNamespace: session.systemNamespace,
     });
     try {
-      return { request, preview: await previewInstall(client, request, { reader, signal }), config, permissionSource, isConfigurable };
+      return {
+        request,
+        preview: await previewInstall(client, request, { reader, search, signal }),
+        config,
+        permissionSource,
+        isConfigurable,
+      };
     } catch (cause) {
       signal.throwIfAborted();
       if (!(cause instanceof InstallConflict)) throw cause;
@@ -155,14 +157,7 @@ class InstallPreviews {
 
   #createReader(lease: CatalogLease, bundles: BundleReader): InstallReader {
     return {
-      bundleImage: async (ref) => {
-        const known = this.#bundles.get(ref);
-        if (known) return known;
-        const bundle = await bundles.bundleImage(ref);
-        // Only a reference with a digest always has the same content.
-        if (ref.includes("@")) this.#bundles.set(ref, bundle);
-        return bundle;
-      },
+      bundleImage: (ref) => bundles.bundleImage(ref),
       catalogFolder: (source, base) => lease.catalogFolder(source, base),
       packageContent: (source, packageName, base) => lease.packageContent(source, packageName, base),
     };

@@ -8,6 +8,7 @@ import { computeNewPermissions, type NewPermissions } from "../../installer/inst
 import type { Client } from "../../kube/client.ts";
 import { CertificateProviders } from "../../operatorcontroller/apply/certificateProviders.ts";
 import { previewPermissions } from "../../preview/permissionPreview.ts";
+import type { DependencySearch } from "../../preview/previewChoice.ts";
 import { answerResolution } from "../../preview/resolutionAnswers.ts";
 import { readResolutionSubject } from "../../preview/resolutionSubject.ts";
 import { buildInstallerManifests, getControllerSubject } from "../../rbac/installerManifests.ts";
@@ -27,6 +28,7 @@ export interface ComparisonRequest {
   readonly extension: ClusterExtension;
   readonly lease: CatalogLease;
   readonly registry: ReaderOptions;
+  readonly search: DependencySearch;
   readonly systemNamespace: string;
   readonly signal: AbortSignal;
 }
@@ -36,9 +38,9 @@ export interface ComparisonRequest {
  * @throws ConsoleError notFound if no bundle is selected
  */
 export async function comparePermissions(request: ComparisonRequest): Promise<PermissionsComparison> {
-  const { client, extension, lease, registry, systemNamespace, signal } = request;
+  const { client, extension, lease, registry, search, systemNamespace, signal } = request;
   const { name } = extension.metadata;
-  const subject = await readResolutionSubject({ extension: name }, extension, {}, { client, reader: lease, signal });
+  const subject = await readResolutionSubject({ extension: name }, extension, {}, { client, reader: lease, search, signal });
   const { resolution } = await answerResolution(subject);
   if (resolution.kind !== "resolved")
     throw new ConsoleError("notFound", "no bundle is selected, so its permissions are unknown", {

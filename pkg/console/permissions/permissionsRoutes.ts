@@ -20,7 +20,7 @@ const Params = z.object({ name: ObjectName });
 /** Registers the permissions of an extension, and their comparison with those that another bundle needs. Writes nothing. */
 export function registerPermissionsRoutes(
   server: ConsoleRoutes,
-  { catalogs, registry, session: { systemNamespace } }: ConsoleContext,
+  { catalogs, registry, search, session: { systemNamespace } }: ConsoleContext,
 ): void {
   const works = new SharedWorks<PermissionsComparison>();
   server.route({
@@ -46,7 +46,7 @@ export function registerPermissionsRoutes(
       return works
         .of(identity)
         .run(key, deadline, (signal) =>
-          catalogs.use(signal, (lease) => comparePermissions({ client, extension, lease, registry, systemNamespace, signal })),
+          catalogs.use(signal, (lease) => comparePermissions({ client, extension, lease, registry, search, systemNamespace, signal })),
         );
     },
   });

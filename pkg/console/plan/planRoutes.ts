@@ -51,7 +51,7 @@ interface PlanWork {
 }
 
 async function computePlan(
-  { catalogs, registry, session: { systemNamespace }, log }: ConsoleContext,
+  { catalogs, registry, search, session: { systemNamespace }, log }: ConsoleContext,
   client: Client,
   { extension, change, isOtherOlm: isOther, signal }: PlanWork,
 ): Promise<ExtensionPlan> {
@@ -71,6 +71,7 @@ async function computePlan(
               catalogFolder: (source, base) => lease.catalogFolder(source, base),
               packageContent: (source, packageName, base) => lease.packageContent(source, packageName, base),
             },
+            search,
             systemNamespace,
             webhookCertProvider: "auto",
             proxySettings: { mode: "auto", given: {} },

@@ -2,7 +2,11 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type FastifyReply, type FastifyRequest, fastify } from "fastify";
+import { systemClock } from "../../async/clock.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
+import { BundleCache, type BundleCacheLimits } from "../../operatorcontroller/bundles/bundleCache.ts";
+import { ConstraintCache, loadCelRules } from "../../operatorcontroller/dependencies/constraintCache.ts";
+import { HintSearchThread } from "../../operatorcontroller/dependencies/hintSearch.ts";
 import type { HttpMetrics } from "../../serving/httpMetrics.ts";
 import { SECURITY_HEADERS } from "../../serving/securityHeaders.ts";
 import type { ServerTls } from "../../serving/serverTls.ts";
@@ -27,11 +31,13 @@ const PARAMETER_MAX = 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
 const IDLE_TIMEOUT_MS = 75_000;
 const GRACE_MS = 2_000;
+/** Keeps bundles while users fill in forms, but no renderings: each change of a form gives the bundle another configuration. */
+const KEPT_BUNDLES: BundleCacheLimits = { maxBytes: 16 * 1024 * 1024, maxBundles: 8, keepMs: 10 * 60_000, maxRenderings: 0 };
 
 /** Options of the console server. */
 export interface ConsoleServerOptions {
   /** What the routes need; the server closes callers and catalogs. */
-  readonly context: Omit<ConsoleContext, "streams">;
+  readonly context: Omit<ConsoleContext, "streams" | "search">;
   readonly assets: StaticAssets;
   /** Returns the accepted hosts for the port that the server listens on. */
   readonly hostPolicy: (port: number) => HostPolicy;
@@ -83,7 +89,10 @@ export async function startConsoleServer(
     await reply.code(403).header("cache-control", "no-store").send({ kind: "forbidden", message: forgery });
   });
   app.setErrorHandler((err, request, reply) => sendProblem(err, request, reply, log));
-  registerApi(app, { ...context, streams });
+  const registry = { ...context.registry, bundleCache: new BundleCache(systemClock, KEPT_BUNDLES) };
+  const constraints = new ConstraintCache(loadCelRules);
+  const search = new HintSearchThread(constraints, systemClock);
+  registerApi(app, { ...context, registry, search: { constraints, search }, streams });
   registerPages(app, assets);
   await app.listen({ host, port });
   const address = app.server.address() as AddressInfo;
@@ -101,6 +110,7 @@ export async function startConsoleServer(
       const timer = setTimeout(() => app.server.closeAllConnections(), graceMs);
       await app.close();
       clearTimeout(timer);
+      await search.end();
       await catalogs.close();
     },
   };

@@ -2,7 +2,7 @@ import type { VersionRow } from "../../browse/packageView.ts";
 import type { MoodText } from "../../consoleapi/live.ts";
 import type { VersionState, WhyVersion } from "../../consoleapi/why.ts";
 import type { Candidate } from "../../resolve/candidates.ts";
-import { type Exclusion, findExclusions, UpgradePaths } from "../../resolve/exclusions.ts";
+import { type Exclusion, ExclusionFacts, findExclusions } from "../../resolve/exclusions.ts";
 import { type FilterResult, findEdge } from "../../resolve/filters.ts";
 import type { FilteredCatalogs, Resolution } from "../../resolve/resolution.ts";
 import { toSentence } from "../../text/sentence.ts";
@@ -39,7 +39,7 @@ interface Verdict {
 class VersionJudge {
   readonly #resolution: Resolution;
   readonly #installed: Installed | undefined;
-  readonly #paths: UpgradePaths | undefined;
+  readonly #facts: ExclusionFacts | undefined;
   /** By catalog, then by bundle. */
   readonly #candidates = new Map<string, { result: FilterResult; byName: ReadonlyMap<string, Candidate> }>();
 
@@ -47,7 +47,7 @@ class VersionJudge {
     this.#resolution = resolution;
     this.#installed = installed;
     const { filtered } = resolution;
-    this.#paths = filtered && new UpgradePaths(filtered);
+    this.#facts = filtered && new ExclusionFacts(filtered);
     for (const result of filtered?.results ?? [])
       this.#candidates.set(result.catalog, { result, byName: new Map(result.all.map((one) => [one.bundle.name, one])) });
   }
@@ -85,7 +85,7 @@ class VersionJudge {
     const { result } = known;
     if (resolution.kind === "resolved" && resolution.catalog === catalog && result.best === candidate)
       return { ...describeChosen(candidate, result, filtered, isInstalled), exclusions: [] };
-    const exclusions = findExclusions({ result, candidate }, filtered, this.#paths);
+    const exclusions = findExclusions({ result, candidate }, filtered, this.#facts);
     const texts = exclusions.map(({ text }) => text).join("; ");
     if (isInstalled) return { state: "installed", label: { text: "Installed", mood: "strong" }, reason: toSentence(texts), exclusions };
     const { installed } = filtered.query;

@@ -4,6 +4,7 @@ import { findPackage } from "../../browse/findPackage.ts";
 import type { PackageInCatalog } from "../../browse/packageView.ts";
 import type { Why, WhyNotVersion } from "../../consoleapi/why.ts";
 import { getServedContent } from "../../operatorcontroller/catalogs/catalogPackages.ts";
+import type { DependencySearch } from "../../preview/previewChoice.ts";
 import { answerResolution, answerWhyNot } from "../../preview/resolutionAnswers.ts";
 import { readResolutionSubject } from "../../preview/resolutionSubject.ts";
 import type { ResolutionSubject } from "../../preview/resolveWithDependencies.ts";
@@ -25,7 +26,7 @@ const MAX_UNCHECKED = 50;
 const Params = z.object({ name: ObjectName });
 
 /** Registers the explanation of the version of an extension, and what other limits would change. Writes nothing. */
-export function registerWhyRoutes(server: ConsoleRoutes, { catalogs }: ConsoleContext): void {
+export function registerWhyRoutes(server: ConsoleRoutes, { catalogs, search }: ConsoleContext): void {
   server.route({
     method: "GET",
     url: "/api/extensions/:name/why",
@@ -35,7 +36,7 @@ export function registerWhyRoutes(server: ConsoleRoutes, { catalogs }: ConsoleCo
       const extension = await readCurrentExtension(identity, name);
       const tried = tryLimits(extension, query);
       return catalogs.use(signal, async (lease) => {
-        const answer = await answerResolution(await readSubject(identity, tried, lease, signal));
+        const answer = await answerResolution(await readSubject(identity, tried, { reader: lease, search, signal }));
         const selected = answer.resolution.filtered?.catalogs.map(({ name }) => name);
         const { found, unread } = await openPackage(identity, tried, { lease, signal, selected });
         return buildWhy({ extension, tried, answer, found, unread });
@@ -55,7 +56,7 @@ export function registerWhyRoutes(server: ConsoleRoutes, { catalogs }: ConsoleCo
       const { bundle, catalog, ...other } = query;
       const tried = tryLimits(await readCurrentExtension(identity, name), other);
       return catalogs.use(signal, async (lease) => {
-        const answer = await answerWhyNot(await readSubject(identity, tried, lease, signal), bundle);
+        const answer = await answerWhyNot(await readSubject(identity, tried, { reader: lease, search, signal }), bundle);
         const meant = answer.bundles.find((one) => one.catalog === catalog && one.bundle === bundle);
         return {
           verdict: answer.gets?.bundle === bundle && answer.gets.catalog === catalog ? "chosen" : meant ? "notChosen" : "absent",
@@ -71,10 +72,9 @@ export function registerWhyRoutes(server: ConsoleRoutes, { catalogs }: ConsoleCo
 function readSubject(
   { client }: ClusterIdentity,
   extension: ClusterExtension,
-  reader: CatalogLease,
-  signal: AbortSignal,
+  sources: { readonly reader: CatalogLease; readonly search: DependencySearch; readonly signal: AbortSignal },
 ): Promise<ResolutionSubject> {
-  return readResolutionSubject({ extension: extension.metadata.name }, extension, {}, { client, reader, signal });
+  return readResolutionSubject({ extension: extension.metadata.name }, extension, {}, { client, ...sources });
 }
 
 /** Where to look for the package. */

@@ -3,7 +3,7 @@ import type { VersionRelease } from "../../version/version.ts";
 import { MAX_TEXT } from "../boundedTexts.ts";
 import { findDefault, findLatest, rankChannels } from "../bundleOrder.ts";
 import type { BundleDescription, BundleSupport, StatedVersion } from "./bundleSummary.ts";
-import { type BundleData, type PackageData, parseStatedVersion, sortBundlesByVersion } from "./packageData.ts";
+import { type BundleData, type Deprecation, type PackageData, parseStatedVersion, sortBundlesByVersion } from "./packageData.ts";
 
 /** The name and version of a bundle. */
 export interface NamedVersion extends StatedVersion {
@@ -146,7 +146,12 @@ function orderable(
 /** Returns a deprecation message; undefined if there is no deprecation, "deprecated" if the message is empty. */
 export function findDeprecationMessage({ deprecations }: PackageData, schema: string, name = ""): string | undefined {
   const found = deprecations.find((one) => one.schema === schema && one.name === name);
-  return found && (found.message || "deprecated");
+  return found && formatDeprecation(found);
+}
+
+/** Returns the message of a deprecation; "deprecated" if it is empty. */
+export function formatDeprecation({ message }: Deprecation): string {
+  return message || "deprecated";
 }
 
 function headSummary(data: PackageData, { bundle, channel }: Representative): HeadSummary {

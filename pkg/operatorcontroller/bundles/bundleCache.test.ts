@@ -18,7 +18,7 @@ import { type RenderOptions, renderBundle } from "../../render/render.ts";
 import { BundleCache, type BundleCacheLimits } from "./bundleCache.ts";
 import { readBundleFiles } from "./bundleFiles.ts";
 
-const LIMITS: BundleCacheLimits = { maxBytes: 10_000, maxBundles: 3, keepMs: 1_000 };
+const LIMITS: BundleCacheLimits = { maxBytes: 10_000, maxBundles: 3, keepMs: 1_000, maxRenderings: 4 };
 
 class Reader {
   reads = 0;
@@ -59,6 +59,18 @@ describe("BundleCache loads a bundle once", () => {
     expect(reader.reads).toBe(2);
     clock.advance(1_000);
     expect([bundles.size, clock.pending]).toEqual([{ bundles: 0, bytes: 0 }, 0]);
+  });
+
+  test("BundleCache finds a bundle without reading it until it was not used for the configured time", async () => {
+    const { bundles, clock } = cache();
+    expect(bundles.find("a")).toBe(undefined);
+    const bundle = await bundles.load("a", new Reader().read);
+    for (const wait of [999, 999]) {
+      clock.advance(wait);
+      expect((await bundles.find("a")) === bundle).toBe(true);
+    }
+    clock.advance(1_000);
+    expect(bundles.find("a")).toBe(undefined);
   });
 
   test("BundleCache reads a bundle again after an error", async () => {
@@ -122,6 +134,13 @@ describe("BundleCache keeps renderings", () => {
     clock.advance(1_000);
     const again = await (await bundles.load("a", reader.read)).render({ installNamespace: "a" });
     expect([again === a, again]).toEqual([false, a]);
+  });
+
+  test("a cached bundle keeps no renderings when the limit is zero", async () => {
+    const { bundles } = cache({ maxRenderings: 0 });
+    const bundle = await bundles.load("a", new Reader().read);
+    const [one, two] = [await bundle.render(options), await bundle.render(options)];
+    expect([one === two, one]).toEqual([false, two]);
   });
 
   test("a cached bundle throws on every call when it cannot be rendered", async () => {

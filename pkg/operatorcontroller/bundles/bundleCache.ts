@@ -127,15 +127,15 @@ export interface BundleCacheLimits {
   readonly maxBundles: number;
   /** How long to keep a bundle after its last use, in milliseconds. */
   readonly keepMs: number;
+  /** Number of last renderings to keep with a bundle, which can need more memory than the bundle. 0 to keep none. */
+  readonly maxRenderings: number;
 }
 
-/** Bundles are kept for retries and for other extensions with the same image. The largest real bundle has 7 MB. */
-const CACHE_LIMITS: BundleCacheLimits = { maxBytes: 8 * 1024 * 1024, maxBundles: 8, keepMs: 30_000 };
 /**
- * Maximum number of cached renderings of a bundle. Extensions with the same bundle differ in namespace and
- * configuration.
+ * Bundles are kept for retries and for other extensions with the same image, which differ in namespace and
+ * configuration. The largest real bundle has 7 MB.
  */
-const MAX_RENDERINGS = 4;
+const CACHE_LIMITS: BundleCacheLimits = { maxBytes: 8 * 1024 * 1024, maxBundles: 8, keepMs: 30_000, maxRenderings: 4 };
 /**
  * Limits of a bundle that is loaded and rendered in the main thread, which blocks it for 50 ms at most. Nine of ten
  * public bundles are below these limits: starting a worker thread would take longer than loading such a bundle.
@@ -179,7 +179,16 @@ export class BundleCache {
    * @throws as `read` and `BundleThread.load`.
    */
   load(digest: string, read: () => Promise<BundleFiles>): Promise<RenderableBundle> {
-    const kept = this.#kept.get(digest) ?? this.#begin(digest, read);
+    return this.#use(digest, this.#kept.get(digest) ?? this.#begin(digest, read));
+  }
+
+  /** Returns the bundle from the image with this digest if it is cached; otherwise undefined. @throws as `load` */
+  find(digest: string): Promise<RenderableBundle> | undefined {
+    const kept = this.#kept.get(digest);
+    return kept && this.#use(digest, kept);
+  }
+
+  #use(digest: string, kept: CachedBundle): Promise<RenderableBundle> {
     kept.cancel();
     kept.cancel = this.#clock.after(this.#limits.keepMs, () => this.#drop(digest, kept));
     this.#kept.delete(digest);
@@ -196,7 +205,8 @@ export class BundleCache {
           ? toRenderableBundle(loadBundle(files))
           : await this.#thread.load(digest, files, read);
         this.#shrink();
-        return cacheRenderings(content);
+        const { maxRenderings } = this.#limits;
+        return maxRenderings === 0 ? content : cacheRenderings(content, maxRenderings);
       } catch (err) {
         kept.bytes = 0;
         if (!(err instanceof TerminalError)) this.#drop(digest, kept);
@@ -226,8 +236,8 @@ export class BundleCache {
 }
 
 /** Returns `content` with a cache of its last renderings. */
-function cacheRenderings(content: RenderableBundle): RenderableBundle {
-  const renderings = new LRUCache<string, Promise<readonly KubeObject[]>>({ max: MAX_RENDERINGS });
+function cacheRenderings(content: RenderableBundle, max: number): RenderableBundle {
+  const renderings = new LRUCache<string, Promise<readonly KubeObject[]>>({ max });
   return {
     ...content,
     render: (options) => {

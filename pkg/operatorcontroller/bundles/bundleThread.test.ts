@@ -107,7 +107,7 @@ test("BundleCache uses the thread only for bundles above 1 MiB or 12,000 lines a
   const { thread } = start({}, new FakeClock());
   const bundles = new BundleCache(
     systemClock,
-    { maxBytes: 1e9, maxBundles: 8, keepMs: 10_000 },
+    { maxBytes: 1e9, maxBundles: 8, keepMs: 10_000, maxRenderings: 4 },
     {
       load: (digest, files, read) => {
         loads.push(digest);

@@ -11,7 +11,6 @@ import {
 import type { KubeObject } from "../../api/k8s.ts";
 import { OPERATOR_CONDITION, type OperatorConditionObject } from "../../api/operatorCondition.ts";
 import { newProblem } from "../../api/problems.ts";
-import type { RegistryV1Bundle } from "../../bundle/types.ts";
 import { StepSequence } from "../../controller/stepSequence.ts";
 import { getErrorMessage, wrapError } from "../../errors/errors.ts";
 import type { Property } from "../../fbc/types.ts";
@@ -42,7 +41,7 @@ import { preflight } from "../apply/preflight.ts";
 import { type Checked, formatPreflightFinding, type PreflightFinding } from "../apply/preflightRequest.ts";
 import { type PreparedObjects, prepareExtension, renderExtension, servesOperatorConditions } from "../apply/preparedObjects.ts";
 import { listLeavingObjects, listRemovals, type PruneRequest } from "../apply/prune.ts";
-import { toRenderableBundle } from "../bundles/bundleCache.ts";
+import type { RenderableBundle } from "../bundles/bundleCache.ts";
 import type { CatalogPackages } from "../catalogs/catalogPackages.ts";
 import { describeBackup } from "../crds/backupRecord.ts";
 import { ClusterApis } from "../dependencies/clusterApis.ts";
@@ -309,10 +308,9 @@ async function buildPlan(request: PlanRequest, resolved: Resolved, unsatisfied: 
   const { desired: wanted, client, dependencies, reader, providers } = request;
   const { extension, releases, bundle, hidden, report, plan: known } = resolved;
   const { installed, history } = releases;
-  const loaded = await reader.bundleImage(getPullReference(bundle)).catch((err: unknown) => {
+  const content = await reader.bundleImage(getPullReference(bundle)).catch((err: unknown) => {
     throw wrapError(`bundle ${goQuote(bundle.name)}: `, err);
   });
-  const content = toRenderableBundle(loaded);
   const installer = request.account?.client ?? (request.isServiceAccount ? resolved.client : undefined);
   const limited = installer ? await limitOperatorCondition(resolved, installer, request.signal) : resolved;
   const phase: Unpacked = { ...limited, phase: "unpacked", content };
@@ -459,7 +457,7 @@ export interface PlanRequest {
   /** Checks dependencies. Absent if they are not checked. */
   dependencies?: PlanDependencies | undefined;
   /** Reads the bundle of an image. */
-  reader: { bundleImage(ref: string): Promise<RegistryV1Bundle> };
+  reader: { bundleImage(ref: string): Promise<RenderableBundle> };
   /** Reads packages from the catalogs. */
   contents: CatalogPackages;
   /** Chooses the certificate provider for webhooks, like operator-controller. */

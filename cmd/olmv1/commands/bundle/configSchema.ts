@@ -1,3 +1,4 @@
+import { summarizeBundle } from "../../../../pkg/bundle/bundleSummary.ts";
 import { wrapError } from "../../../../pkg/errors/errors.ts";
 import { writeExactJson } from "../../../../pkg/golang/json.ts";
 import { buildUserConfigSchema } from "../../../../pkg/render/configSchema.ts";
@@ -11,8 +12,8 @@ export interface SchemaOptions extends ReaderOptions {
 
 /** Runs `olmv1 bundle config-schema`. */
 export async function showConfigSchema(terminal: Terminal, source: string, options: SchemaOptions): Promise<void> {
-  const { csv } = await withReader(options, (reader) => reader.bundle(source), terminal.signal).catch((err: unknown) => {
+  const bundle = await withReader(options, (reader) => reader.bundle(source), terminal.signal).catch((err: unknown) => {
     throw wrapError(`${source}: `, err);
   });
-  terminal.out(`${writeExactJson(buildUserConfigSchema(csv, options.namespace), 2)}\n`);
+  terminal.out(`${writeExactJson(buildUserConfigSchema(summarizeBundle(bundle), options.namespace), 2)}\n`);
 }

@@ -99,11 +99,14 @@ async function judgeBundle(
   { image, catalog, isGiven = false }: SelectedBundle,
   options: PolicyTestOptions & { inline: JsonObject | undefined },
 ): Promise<PolicyTest> {
-  const bundle = await withProgress(terminal, `pulling ${image}`, () =>
-    withReader(options, (reader) => (isGiven ? reader.bundle(image) : reader.bundleImage(image)), terminal.signal),
+  const content = await withProgress(terminal, `pulling ${image}`, () =>
+    withReader(
+      options,
+      async (reader) => (isGiven ? toRenderableBundle(await reader.bundle(image)) : reader.bundleImage(image)),
+      terminal.signal,
+    ),
   );
-  const content = toRenderableBundle(bundle);
-  const { packageName } = bundle;
+  const { packageName } = content;
   const namespace = options.namespace ?? readSuggestedNamespace(packageName, content.annotations).name;
   const extension: ClusterExtension = {
     apiVersion: API_VERSION,
@@ -119,7 +122,7 @@ async function judgeBundle(
   const target = buildPolicyTarget(packageName, namespace, catalog);
   return {
     policy,
-    bundle: bundle.csv.metadata.name ?? image,
+    bundle: content.name || image,
     namespace,
     required,
     decision: decidePermissions({ policy: policy.spec, required, subject, target, current: mergeRequiredRules([]) }),
