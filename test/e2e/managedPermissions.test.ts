@@ -186,6 +186,37 @@ describeWithPrivateCluster("managed permissions of an installation", (cluster) =
     ],
     [
       "permission-manager",
+    ...(
+      [
+        ["create a ClusterRole that another role includes", { "rbac.authorization.k8s.io/aggregate-to-view": "true" }, {}],
+        ["create a ClusterRole that includes other roles", {}, { aggregationRule: { clusterRoleSelectors: [{}] } }],
+      ] as const
+    ).map(
+      ([what, labels, more]): Attempt => [
+        "permission-manager",
+        what,
+        (client) =>
+          client.create({
+            apiVersion: RBAC,
+            kind: "ClusterRole",
+            metadata: { name: "olmv1-extension-new", labels: { [LABEL_PERMISSIONS_FOR]: "new", ...labels } },
+            rules: [],
+            ...more,
+          }),
+        /without other labels and without aggregationRule/,
+      ],
+    ),
+    [
+      "permission-manager",
+      "let another role include the ClusterRole of an extension",
+      async (client) => {
+        const role = { apiVersion: RBAC, kind: "ClusterRole", name: "olmv1-extension-old" };
+        await client.create({ ...role, metadata: { name: role.name, labels: { [LABEL_PERMISSIONS_FOR]: "old" } }, rules: [] });
+        const labels = { "rbac.authorization.k8s.io/aggregate-to-view": "true" };
+        await client.patch(role, { metadata: { labels } }, { type: "merge" });
+      },
+      /without other labels and without aggregationRule/,
+    ],
       "delete a ServiceAccount that it did not create",
       (client) =>
         client.delete({
