@@ -122,7 +122,7 @@ describeWithPrivateCluster("managed permissions of an installation", (cluster) =
       (client) => client.create({ apiVersion: RBAC, kind: "ClusterRole", metadata: { name: "r", ...OWNED }, rules: EVERYTHING }),
       /cannot create resource "clusterroles"/,
     ],
-    ...["permission-manager-controller-manager", ACCOUNT].map(
+    ...["permission-manager-controller-manager", "catalogd-controller-manager", "operator-controller-controller-manager", ACCOUNT].map(
       (account): Attempt => [
         "operator-controller",
         `create a Secret with a token of ${account}`,
