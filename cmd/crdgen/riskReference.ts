@@ -42,10 +42,11 @@ function formatTable(level: RiskLevel): string {
   return ["| class | permissions | except | a holder |", "| --- | --- | --- | --- |", ...rows].join("\n");
 }
 
-function formatRow({ name, reason, rules, scopes, exempt }: RiskClass): string {
+function formatRow({ name, reason, rules, scopes, exempt, exemptVerbs = [] }: RiskClass): string {
   const permissions = rules.length === 0 ? WILDCARDS : `${rules.map(formatRule).join("; ")}${formatScopes(scopes)}`;
   const own = rules.length === 0 ? "in API groups of the bundle" : "objects of the bundle, by name";
-  const except = exempt === "Own" || rules.length === 0 ? own : [...(exempt ?? [])].map((each) => `\`${each}\``).join(", ");
+  const names = [...(exempt === "Own" ? [] : (exempt ?? []))].map((each) => `\`${each}\``).join(", ");
+  const except = exempt === "Own" || rules.length === 0 ? own : `${exemptVerbs.join(", ")} ${names}`.trim();
   return `| \`${name}\` | ${permissions} | ${except} | ${reason} |`;
 }
 

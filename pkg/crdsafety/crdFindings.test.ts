@@ -121,10 +121,42 @@ describe("unusual schemas", () => {
       },
       "it has more than 500000 parts",
     ],
+    [
+      "with a path of more characters than V8 hashes",
+      () => {
+        const leaves = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`f${index}`, { type: "string" }]));
+        return { properties: { ["x".repeat(20_000)]: { properties: leaves } } };
+      },
+      "the paths of its fields are too long",
+    ],
+    [
+      "with paths of many characters",
+      () => {
+        const leaves = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`f${index}`, { type: "string" }]));
+        return { properties: { ["x".repeat(2_000)]: { properties: leaves } } };
+      },
+      "the paths of its fields are too long",
+    ],
   ] as const)("findCrdChanges reports a schema %s as too large", ([, make, reason]) => {
     const finding = { check: "unhandled", text: `v1: ^: unhandled: the schema cannot be compared: ${reason}` };
     expect(findCrdChanges(withSchema(make()), withSchema({ type: "object" }))).toEqual([finding]);
     expect(findCrdChanges(withSchema({ type: "object" }), withSchema(make()))).toEqual([finding]);
+  });
+
+  test("findCrdChanges compares no pairs of versions when more than 100 are served", () => {
+    const serving = (count: number): unknown => {
+      const version = (_: unknown, index: number) => ({
+        name: `v${index + 1}`,
+        served: true,
+        schema: { openAPIV3Schema: { properties: { [`f${index}`]: { type: "string" } } } },
+      });
+      return { spec: { versions: Array.from({ length: count }, version) } };
+    };
+    const finding = { check: "unhandled", text: "unhandled: more than 100 served versions cannot be compared" };
+    expect(findCrdChanges(serving(2_700), serving(2_700))).toEqual([finding]);
+    expect(findCrdChanges(serving(2_700), serving(2_700), new Set(["unhandled"]))).toEqual([]);
+    expect(findCrdChanges(serving(100), serving(100))).toEqual([]);
+    expect(findCrdChanges(serving(0), serving(100))).toHaveLength(4_950);
   });
 
   test("findCrdChanges prints the exact digits of integers beyond 2^53", () => {

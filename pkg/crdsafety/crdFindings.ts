@@ -20,12 +20,15 @@ interface FlatVersion {
 
 /** Maximum number of findings, far more than a message can show. */
 const MAX_FINDINGS = 10_000;
+/** Maximum number of served versions whose pairs are compared. Real CRDs serve fewer than ten. */
+const MAX_SERVED = 100;
 
 /**
  * Returns the incompatible changes if CRD `after` replaces CRD `before`, with the texts of the Go operator-controller: first for the whole CRD, then
  * for each version in both, then for each pair of versions that `after` serves. Skips pairs if there is a conversion webhook, and faults that the
- * same pair already has in `before`. The order is stable: by check for the whole CRD, otherwise by version, path and check. Accepts any value as CRD
- * and treats missing fields as empty. Returns at most 10,000 findings with texts of about 32 KiB at most.
+ * same pair already has in `before`. Reports more than 100 served versions instead of their pairs. The order is stable: by check for the whole CRD,
+ * otherwise by version, path and check. Accepts any value as CRD and treats missing fields as empty. Returns at most 10,000 findings with texts of
+ * about 32 KiB at most.
  * @param ignored names of checks to skip.
  */
 export function findCrdChanges(before: unknown, after: unknown, ignored: ReadonlySet<string> = new Set()): CrdFinding[] {
@@ -39,13 +42,15 @@ export function findCrdChanges(before: unknown, after: unknown, ignored: Readonl
     for (const fault of compareSchemas(schema, other.schema, ignored)) findings.push(finding(name, fault));
   }
   if (hasWebhook(after)) return findings.slice(0, MAX_FINDINGS);
-  const known = new Map(listServedPairs(old).map(({ label, older, newer }) => [label, { older, newer }]));
-  for (const { label, older, newer } of listServedPairs(now)) {
+  if (now.filter(({ served }) => served).length > MAX_SERVED) {
+    const tooMany = whole("unhandled", `more than ${MAX_SERVED} served versions cannot be compared`);
+    return [...findings.slice(0, MAX_FINDINGS - 1), ...(ignored.has("unhandled") ? [] : [tooMany])];
+  }
+  for (const { older, newer } of listServedPairs(now)) {
     if (findings.length >= MAX_FINDINGS) break;
     const faults = compareSchemas(older.schema, newer.schema, ignored);
-    const was = faults.length > 0 ? known.get(label) : undefined;
-    const sameAsBefore = new Set(was ? compareSchemas(was.older.schema, was.newer.schema, ignored).map(identity) : []);
-    for (const fault of faults) if (!sameAsBefore.has(identity(fault))) findings.push(finding(label, fault));
+    const sameAsBefore = new Set(faults.length > 0 ? listFaultsBefore(old, older, newer, ignored).map(identity) : []);
+    for (const fault of faults) if (!sameAsBefore.has(identity(fault))) findings.push(finding(`${older.name} -> ${newer.name}`, fault));
   }
   return findings.slice(0, MAX_FINDINGS);
 }
@@ -77,11 +82,21 @@ function* removedFields(old: readonly FlatVersion[], now: readonly FlatVersion[]
 }
 
 /** Returns each pair of served versions, the older one first. */
-function listServedPairs(versions: readonly FlatVersion[]): { label: string; older: FlatVersion; newer: FlatVersion }[] {
+function* listServedPairs(versions: readonly FlatVersion[]): Generator<{ older: FlatVersion; newer: FlatVersion }> {
   const served = versions.filter((version) => version.served).sort((a, b) => compareKubeVersions(a.name, b.name));
-  return served.flatMap((older, index) =>
-    served.slice(index + 1).map((newer) => ({ label: `${older.name} -> ${newer.name}`, older, newer })),
-  );
+  for (const [index, older] of served.entries()) for (const newer of served.slice(index + 1)) yield { older, newer };
+}
+
+/** Returns the faults between two versions of the installed CRD; none if it does not serve both. */
+function listFaultsBefore(
+  versions: readonly FlatVersion[],
+  { name: older }: FlatVersion,
+  { name: newer }: FlatVersion,
+  ignored: ReadonlySet<string>,
+): SchemaFault[] {
+  const find = (name: string): FlatVersion | undefined => versions.findLast((version) => version.served && version.name === name);
+  const [one, other] = [find(older), find(newer)];
+  return one && other ? compareSchemas(one.schema, other.schema, ignored) : [];
 }
 
 function whole(check: CrdCheck, text: string): CrdFinding {

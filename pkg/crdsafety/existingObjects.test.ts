@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { listObjectChecks, listRemovedServedVersions, listStoredVersionChanges } from "./existingObjects.ts";
+import { hasValidationRules, listObjectChecks, listRemovedServedVersions, listStoredVersionChanges } from "./existingObjects.ts";
 
 interface Short {
   [version: string]: { served?: boolean; storage?: boolean; type: string };
@@ -65,4 +65,11 @@ test("listStoredVersionChanges returns stored versions that the new CRD no longe
   const before = crd({ v1: A, v2: hidden, v3: { ...A, storage: true }, v4: A }, { stored: ["v1", "v2", "v3"] });
   const after = crd({ v1: hidden, v2: hidden, v3: { ...hidden, storage: true }, v4: hidden });
   expect(listStoredVersionChanges(before, after)).toEqual({ versions: [], writtenNow: [], unserved: ["v1"] });
+});
+
+test("hasValidationRules assumes rules when the paths of a schema are too long to find them", () => {
+  const property = { "x-kubernetes-validations": [{ rule: "true" }] };
+  expect(hasValidationRules({ properties: { x: property } })).toBe(true);
+  expect(hasValidationRules({ properties: { x: {} } })).toBe(false);
+  expect(hasValidationRules({ properties: { ["x".repeat(5_000)]: property } })).toBe(true);
 });

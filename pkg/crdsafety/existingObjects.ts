@@ -68,10 +68,13 @@ export function listObjectChecks(before: unknown, after: unknown): ObjectCheck[]
   return newest === undefined || !storage || hasWebhook(before) || hasWebhook(after) ? [] : check(newest, storage.name, storage.schema);
 }
 
-/** Reports whether a schema contains CEL rules (`x-kubernetes-validations`), also in alternatives such as `allOf`. */
+/**
+ * Reports whether a schema contains CEL rules (`x-kubernetes-validations`), also in alternatives such
+ * as `allOf`. Also returns true for a schema that is too large to search.
+ */
 export function hasValidationRules(schema: unknown): boolean {
   const flat = flattenSchema(schema);
-  return "nodes" in flat && [...flat.nodes.values()].some((node) => listRules(node).length > 0);
+  return "tooLarge" in flat || [...flat.nodes.values()].some((node) => listRules(node).length > 0);
 }
 
 /** Returns the rules of one node of a schema. */

@@ -341,6 +341,13 @@ function integer(raw: unknown): number | bigint | undefined {
 /** Maximum numbers of levels and parts of a schema. An API server accepts fewer. */
 const MAX_LEVELS = 400;
 const MAX_PARTS = 500_000;
+/**
+ * Maximum length of a path, and of all paths together, in characters. The paths of a small schema
+ * can be long, because each path contains the names of all its parents. V8 hashes texts of more than
+ * 16,383 characters by their length only, so that a Map of such paths is slow.
+ */
+const MAX_PATH = 4_096;
+const MAX_PATHS = 8 * 1024 * 1024;
 
 /** Visits a schema with its path. */
 type Walk = (schema: unknown, path: string) => void;
@@ -348,12 +355,16 @@ type Walk = (schema: unknown, path: string) => void;
 /**
  * Returns all schemas in `root` by path: `^` for the root, then `.name` for a property, `.items` for the elements of a list,
  * `.additionalProperties` for the values of a map, `.allOf[0]` and so on for alternatives. The last of several schemas with the same path wins.
+ * Returns undefined if the paths are too long.
  * @param root not larger than `findSizeFault` allows.
  */
-function flatten(root: unknown): Map<string, RawObject> {
+function flatten(root: unknown): Map<string, RawObject> | undefined {
   const nodes = new Map<string, RawObject>();
+  let characters = 0;
   const walk: Walk = (schema, path) => {
-    if (!isObject(schema)) return;
+    if (!isObject(schema) || characters > MAX_PATHS) return;
+    characters += path.length > MAX_PATH ? Number.POSITIVE_INFINITY : path.length;
+    if (characters > MAX_PATHS) return;
     nodes.set(path, schema);
     const { items, not, additionalProperties, additionalItems } = schema;
     if (Array.isArray(items)) for (const [index, one] of items.entries()) walk(one, `${path}.items[${index}]`);
@@ -371,7 +382,7 @@ function flatten(root: unknown): Map<string, RawObject> {
     for (const [name, one] of listMembers(schema["dependencies"])) walk(one, `${path}.dependencies[${name}]`);
   };
   walk(root, "^");
-  return nodes;
+  return characters > MAX_PATHS ? undefined : nodes;
 }
 
 /** The nodes of a schema by path, or the reason why it is too large. */
@@ -380,7 +391,9 @@ export type FlatSchema = { readonly nodes: ReadonlyMap<string, RawObject> } | { 
 /** Flattens `root` unless it is too large. */
 export function flattenSchema(root: unknown): FlatSchema {
   const tooLarge = findSizeFault(root);
-  return tooLarge === undefined ? { nodes: flatten(root) } : { tooLarge };
+  if (tooLarge !== undefined) return { tooLarge };
+  const nodes = flatten(root);
+  return nodes ? { nodes } : { tooLarge: "the paths of its fields are too long" };
 }
 
 /** Returns why a schema is too large to compare, or undefined. A schema that contains itself has infinite levels. */

@@ -62,6 +62,30 @@ test.for<[string, Case]>([
       annotations: {},
     },
   ],
+  [
+    "no labels and annotations of the bundle that weaken the namespace",
+    {
+      policy: {},
+      suggested: {
+        labels: {
+          [ENFORCE]: "restricted",
+          [`${ENFORCE}-version`]: "v1.7",
+          "pod-security.kubernetes.io/audit": "restricted",
+          "openshift.io/run-level": "0",
+          "openshift.io/cluster-monitoring": "true",
+          "security.openshift.io/disable-securitycontextconstraints": "true",
+          "security.openshift.io/scc.podSecurityLabelSync": "true",
+        },
+        annotations: {
+          "openshift.io/sa.scc.uid-range": "0/10000",
+          "openshift.io/sa.scc.mcs": "s0:c1,c2",
+          "openshift.io/node-selector": "",
+        },
+      },
+      labels: { [ENFORCE]: "restricted", "pod-security.kubernetes.io/audit": "restricted", "openshift.io/cluster-monitoring": "true" },
+      annotations: { "openshift.io/node-selector": "" },
+    },
+  ],
 ])("buildCreatedNamespace sets %s", ([, { policy, suggested = { labels: {}, annotations: {} }, labels, annotations }]) => {
   const { metadata } = buildCreatedNamespace("car", "cars", policy, suggested);
   expect(metadata.labels).toEqual({ [WARN]: "restricted", ...labels, ...OWN });

@@ -6,8 +6,16 @@ import { labelForExtension } from "./grantObjects.ts";
 const POD_SECURITY = "pod-security.kubernetes.io/";
 const ENFORCE = `${POD_SECURITY}enforce`;
 const WARN = `${POD_SECURITY}warn`;
-/** Labels and annotations with these prefixes mean something to Kubernetes or to this project, so that a bundle must not set them. */
-const RESERVED = ["kubernetes.io/", "k8s.io/", "olm.operatorframework.io/"];
+/** The Pod Security labels that a bundle may suggest: not their versions, which select old rules. */
+const LEVELS: ReadonlySet<string> = new Set([ENFORCE, WARN, `${POD_SECURITY}audit`]);
+/** Kubernetes or this project acts on labels of these domains, so that a bundle must not set them. */
+const RESERVED_DOMAINS = ["kubernetes.io/", "k8s.io/", "olm.operatorframework.io/"];
+/**
+ * Labels and annotations that start with these texts weaken a namespace on OpenShift: they switch
+ * SecurityContextConstraints off, choose the users and SELinux labels of Pods, or replace the Pod
+ * Security levels.
+ */
+const RESERVED_PREFIXES = ["openshift.io/run-level", "openshift.io/sa.scc.", "security.openshift.io/"];
 
 /**
  * Builds the namespace to create for an extension. Its labels are, later ones first:
@@ -16,7 +24,7 @@ const RESERVED = ["kubernetes.io/", "k8s.io/", "olm.operatorframework.io/"];
  * | the label for the extension               |                                                                 |
  * | enforced Pod Security level               | the stricter one of `podSecurity` of the policy and the bundle's |
  * | other labels                              | `labels` of the policy                                          |
- * | other labels, except those of Kubernetes  | the bundle's template                                           |
+ * | other labels, except reserved ones        | the bundle's template                                           |
  * | pod-security.kubernetes.io/warn           | restricted                                                      |
  */
 export function buildCreatedNamespace(
@@ -46,6 +54,10 @@ function chooseLevel(minimum: PodSecurityLevel, suggested: string | undefined): 
 }
 
 function omitReserved(texts: Readonly<Record<string, string>>): Record<string, string> {
-  const isReserved = (key: string): boolean => RESERVED.some((domain) => key.slice(0, key.indexOf("/") + 1).endsWith(domain));
-  return Object.fromEntries(Object.entries(texts).filter(([key]) => key.startsWith(POD_SECURITY) || !isReserved(key)));
+  return Object.fromEntries(Object.entries(texts).filter(([key]) => LEVELS.has(key) || !isReserved(key)));
+}
+
+function isReserved(key: string): boolean {
+  const domain = key.slice(0, key.indexOf("/") + 1);
+  return RESERVED_DOMAINS.some((reserved) => domain.endsWith(reserved)) || RESERVED_PREFIXES.some((reserved) => key.startsWith(reserved));
 }

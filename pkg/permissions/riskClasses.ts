@@ -19,6 +19,8 @@ export interface RiskClass {
   readonly rules: readonly PolicyRule[];
   /** Permissions on these names only do not belong to the class; "Own": names of the bundle's objects. */
   readonly exempt?: "Own" | ReadonlySet<string>;
+  /** The verbs of `exempt`. Permissions with other verbs belong to the class. Default: all verbs. */
+  readonly exemptVerbs?: readonly string[];
 }
 
 const RBAC = "rbac.authorization.k8s.io";
@@ -43,9 +45,9 @@ const WORKLOADS: readonly PolicyRule[] = [
   { apiGroups: ["apps"], resources: ["daemonsets", "deployments", "replicasets", "statefulsets"], verbs: CHANGE },
   { apiGroups: ["batch"], resources: ["cronjobs", "jobs"], verbs: CHANGE },
 ];
-/** Cluster roles of Kubernetes whose holders cannot obtain further permissions. */
+/** Roles of Kubernetes whose holders cannot obtain further permissions, unless someone changes them. */
 const HARMLESS_ROLES: ReadonlySet<string> = new Set(["system:auth-delegator", "extension-apiserver-authentication-reader", "view"]);
-/** SecurityContextConstraints of OpenShift without access to the node. */
+/** SecurityContextConstraints of OpenShift without access to the node, unless someone changes them. */
 const HARMLESS_CONSTRAINTS: ReadonlySet<string> = new Set([
   "anyuid",
   "nonroot",
@@ -68,6 +70,7 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     reason: "can grant any permission: edit a role, or bind an existing one",
     rules: [{ apiGroups: [RBAC], resources: ["clusterroles", "roles"], verbs: ["bind", "escalate"] }],
     exempt: HARMLESS_ROLES,
+    exemptVerbs: ["bind"],
   },
   {
     name: "Impersonation",
@@ -143,6 +146,7 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     reason: "can run privileged Pods, which control their nodes",
     rules: [{ apiGroups: ["security.openshift.io"], resources: ["securitycontextconstraints"], verbs: [...CHANGE, "use"] }],
     exempt: HARMLESS_CONSTRAINTS,
+    exemptVerbs: ["use"],
   },
   {
     name: "HostVolumes",
@@ -245,11 +249,12 @@ export function classifyPermission(permission: PolicyRule, namespace: string, su
 }
 
 function isExempt(
-  { exempt }: RiskClass,
-  { apiGroups: [group = ""] = [], resources: [resource = ""] = [], resourceNames = [] }: PolicyRule,
+  { exempt, exemptVerbs }: RiskClass,
+  { apiGroups: [group = ""] = [], resources: [resource = ""] = [], resourceNames = [], verbs }: PolicyRule,
   { ownNames }: RiskSubject,
 ): boolean {
   if (exempt === undefined || resourceNames.length === 0) return false;
+  if (exemptVerbs && !verbs.every((verb) => exemptVerbs.includes(verb))) return false;
   const names = exempt === "Own" ? ownNames.get(formatOwnResource(group, resource)) : exempt;
   return resourceNames.every((name) => names?.has(name) ?? false);
 }

@@ -11,6 +11,8 @@ import { type DeprecationOutline, type DeprecationsOutline, formatScopedReferenc
 interface PackageModel {
   readonly facts: PackageOutline;
   readonly channels: Map<string, ChannelOutline>;
+  /** The first channel of each entry. */
+  readonly firstChannels: Map<string, string>;
   readonly bundles: Map<string, BundleOutline>;
 }
 
@@ -123,7 +125,7 @@ function buildModel(packages: readonly PackageOutline[], log: FindingLog): Model
     if (model.has(name)) continue; // reported by ContentRules
     const faults = validateLabel(name);
     if (faults.length > 0) log.add("package-name-invalid", facts, `invalid package name ${quoteExcerpt(name)}: [${faults.join(" ")}]`);
-    model.set(name, { facts, channels: new Map(), bundles: new Map() });
+    model.set(name, { facts, channels: new Map(), firstChannels: new Map(), bundles: new Map() });
   }
   return model;
 }
@@ -142,14 +144,16 @@ function addChannels(model: Model, channels: readonly ChannelOutline[], log: Fin
         channel,
         `invalid package ${quoteExcerpt(packageName)}, channel ${quoteExcerpt(name)}: duplicate entry ${quoteExcerpt(entry)}`,
       );
-    if (owner.channels.has(name))
+    if (owner.channels.has(name)) {
       log.add("duplicate-channel", channel, `package ${quoteExcerpt(packageName)} has duplicate channel ${quoteExcerpt(name)}`);
-    else owner.channels.set(name, channel);
+      continue;
+    }
+    owner.channels.set(name, channel);
+    for (const entry of channel.entries.keys()) if (!owner.firstChannels.has(entry)) owner.firstChannels.set(entry, name);
   }
 }
 
 function addBundles(model: Model, bundles: readonly BundleOutline[], log: FindingLog): void {
-  const inChannels = new Map([...model].map(([name, { channels }]) => [name, entryNames(channels)]));
   for (const bundle of bundles) {
     const { package: packageName, name } = bundle;
     const owner = model.get(packageName);
@@ -158,19 +162,13 @@ function addBundles(model: Model, bundles: readonly BundleOutline[], log: Findin
       log.add("bundle-package-unknown", bundle, `unknown package ${quoteExcerpt(packageName)} for bundle ${quoteExcerpt(name)}`);
     if (!owner || owner.bundles.has(name)) continue;
     owner.bundles.set(name, bundle);
-    if (!inChannels.get(packageName)?.has(name))
+    if (!owner.firstChannels.has(name))
       log.add(
         "bundle-without-entry",
         bundle,
         `package ${quoteExcerpt(packageName)}, bundle ${quoteExcerpt(name)} not found in any channel entries`,
       );
   }
-}
-
-function entryNames(channels: ReadonlyMap<string, ChannelOutline>): Set<string> {
-  const names = new Set<string>();
-  for (const { entries } of channels.values()) for (const name of entries.keys()) names.add(name);
-  return names;
 }
 
 function checkEntriesHaveBundles(model: Model, channel: ChannelOutline, log: FindingLog): void {
@@ -235,10 +233,10 @@ function checkDeprecationEntries(owner: PackageModel, deprecations: Deprecations
   }
 }
 
-function deprecationPath({ facts, channels }: PackageModel, { schema, name }: DeprecationOutline): string[] {
+function deprecationPath({ facts, firstChannels }: PackageModel, { schema, name }: DeprecationOutline): string[] {
   const path = [packageNode(facts.name)];
   if (schema === Schema.channel) path.push(channelNode(name));
   if (schema !== Schema.bundle) return path;
-  const channel = [...channels.values()].find(({ entries }) => entries.has(name));
-  return [...path, ...(channel ? [channelNode(channel.name)] : []), bundleNode(name)];
+  const channel = firstChannels.get(name);
+  return [...path, ...(channel === undefined ? [] : [channelNode(channel)]), bundleNode(name)];
 }

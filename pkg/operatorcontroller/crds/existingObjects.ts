@@ -4,6 +4,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { BackgroundJobs } from "../../async/backgroundJobs.ts";
 import type { Clock } from "../../async/clock.ts";
 import { listMovable, TaskThread, type TaskThreadLimits, ThreadLimitExceeded } from "../../async/taskThread.ts";
+import { readCrdVersions } from "../../crdsafety/crdParts.ts";
 import type { ObjectCheck } from "../../crdsafety/existingObjects.ts";
 import { getErrorMessage, RetryableError } from "../../errors/errors.ts";
 import { writeExactJson } from "../../golang/json.ts";
@@ -70,8 +71,12 @@ export type ObjectsFound =
       uncheckedRules: string[];
     };
 
-/** The main thread compares two CRDs if both together have at most this many bytes of JSON. */
+/**
+ * The main thread compares two CRDs if both together have at most this many bytes of JSON, and the
+ * new one has at most this many versions.
+ */
 const MAIN_THREAD_BYTES = 128 * 1024;
+const MAIN_THREAD_VERSIONS = 4;
 
 /** What a check reads, and how far it is. */
 export interface ObjectCheckRequest {
@@ -198,14 +203,16 @@ export class ObjectChecker {
   }
 
   /**
-   * Compares two versions of a CRD. Uses the worker thread for large CRDs.
+   * Compares two versions of a CRD. Uses the worker thread for large CRDs, and for CRDs with many
+   * versions, because the time grows with the number of their pairs.
    * @throws RetryableError Retrying if the comparison needs more memory or time than the thread has, because an upgrade is only safe after a full
    * comparison.
    */
   async compare(before: KubeObject, after: KubeObject, ignored: Iterable<string>): Promise<CrdComparison> {
     const encoder = new TextEncoder();
     const task = { before: encoder.encode(writeExactJson(before)), after: encoder.encode(writeExactJson(after)), ignored: [...ignored] };
-    if (task.before.byteLength + task.after.byteLength <= MAIN_THREAD_BYTES) return compareCrds(task);
+    const isSmall = task.before.byteLength + task.after.byteLength <= MAIN_THREAD_BYTES;
+    if (isSmall && readCrdVersions(after).length <= MAIN_THREAD_VERSIONS) return compareCrds(task);
     try {
       return (await this.#thread.run((ask) => ask(task, listMovable([task.before, task.after])))) as CrdComparison;
     } catch (err) {
