@@ -39,7 +39,7 @@ ${formatTable("RootEquivalent")}
 
 ## Broad
 
-With \`grant: Guarded\`, these permissions are granted. Column BROAD of \`kubectl get extensionpermissions\` counts the granted rules with a risk class.
+With \`grant: Guarded\`, these permissions are granted, although a holder can use some of them, such as \`Workloads\` and \`Secrets\`, to obtain more. Column BROAD of \`kubectl get extensionpermissions\` counts the granted rules with a risk class.
 
 ${formatTable("Broad")}
 `;

@@ -59,7 +59,10 @@ const HARMLESS_CONSTRAINTS: ReadonlySet<string> = new Set([
   "restricted-v2",
   "restricted-v3",
 ]);
-/** ClusterRoles that are harmless in a namespace. `edit` and `admin` are not: they include impersonation of the ServiceAccounts there. */
+/**
+ * ClusterRoles that are harmless in a namespace. `edit` and `admin` are not: they include
+ * impersonation of the ServiceAccounts there.
+ */
 const HARMLESS_IN_NAMESPACE: ReadonlySet<string> = new Set([
   ...HARMLESS_ROLES,
   ...[...HARMLESS_CONSTRAINTS].map((name) => `system:openshift:scc:${name}`),
@@ -82,7 +85,8 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     exemptVerbs: ["bind"],
   },
   {
-    // A role can contain permissions on the Namespace object. The rules of ClusterRoles of the bundle are judged themselves.
+    // A role can contain permissions on the Namespace object. The rules of the bundle's own
+    // ClusterRoles are among the permissions of the extension, and have classes themselves.
     name: "NamespaceEscalation",
     level: "RootEquivalent",
     scopes: ["Namespace"],
@@ -96,7 +100,8 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     exemptVerbs: ["bind"],
   },
   {
-    // In a namespace, the ServiceAccount of the extension is one of the others, and admission does not see impersonation.
+    // In a namespace, the extension is one of the ServiceAccounts: admission lets nobody else use
+    // it, but does not see impersonation.
     name: "Impersonation",
     level: "RootEquivalent",
     scopes: EVERYWHERE,
@@ -179,7 +184,8 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     exemptVerbs: ["use"],
   },
   {
-    // A role in a namespace can contain permissions on its Namespace object. In the cluster scope, see Namespaces.
+    // A role in a namespace can contain permissions on its Namespace object. In the whole cluster,
+    // these permissions belong to class Namespaces.
     name: "PodSecurity",
     level: "RootEquivalent",
     scopes: ["ProtectedNamespace", "Namespace"],
