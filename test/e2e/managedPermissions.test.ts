@@ -288,13 +288,13 @@ describeWithPrivateCluster("managed permissions of an installation", (cluster) =
       "definition writer",
       "change the definition of PermissionPolicies",
       (client) => client.patch(DEFINITION, { spec: { names: { shortNames: ["changed"] } } }, { type: "merge" }),
-      /requires verb update on permissionpolicies/,
+      /requires verb update on permissionpolicies or validatingadmissionpolicies/,
     ],
     [
       "definition writer",
       "delete the definition of PermissionPolicies",
       (client) => client.delete(DEFINITION),
-      /requires verb update on permissionpolicies/,
+      /requires verb update on permissionpolicies or validatingadmissionpolicies/,
     ],
   ])("%s cannot %s", async ([who, , attempt, refusal]) => {
     await expect(attempt(clients[who])).rejects.toThrow(refusal);
