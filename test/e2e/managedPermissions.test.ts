@@ -210,10 +210,10 @@ describeWithPrivateCluster("managed permissions of an installation", (cluster) =
       "permission-manager",
       "let another role include the ClusterRole of an extension",
       async (client) => {
-        const role = { apiVersion: RBAC, kind: "ClusterRole", name: "olmv1-extension-old" };
-        await client.create({ ...role, metadata: { name: role.name, labels: { [LABEL_PERMISSIONS_FOR]: "old" } }, rules: [] });
+        const [role, name] = [{ apiVersion: RBAC, kind: "ClusterRole" }, "olmv1-extension-old"];
+        await client.create({ ...role, metadata: { name, labels: { [LABEL_PERMISSIONS_FOR]: "old" } }, rules: [] });
         const labels = { "rbac.authorization.k8s.io/aggregate-to-view": "true" };
-        await client.patch(role, { metadata: { labels } }, { type: "merge" });
+        await client.patch({ ...role, name }, { metadata: { labels } }, { type: "merge" });
       },
       /without other labels and without aggregationRule/,
     ],
