@@ -2,7 +2,15 @@ import { RISK_CLASSES, type RiskClass, type RiskLevel, WILDCARD_CLASS } from "..
 import type { PolicyRule } from "../../pkg/rbac/policyRule.ts";
 
 const WILDCARDS = "`*` as verb, resource or API group, also in protected namespaces";
-const ALL_SCOPES = 3;
+/** Where a class applies, by its scopes. */
+const SCOPES: Readonly<Record<string, string>> = {
+  Cluster: "",
+  Namespace: "; only in single namespaces that are not protected",
+  ProtectedNamespace: "; only in protected namespaces",
+  "Cluster,ProtectedNamespace": "; also in protected namespaces",
+  "ProtectedNamespace,Namespace": "; only in single namespaces",
+  "Cluster,ProtectedNamespace,Namespace": "; also in single namespaces",
+};
 /** Words for common sets of verbs. The introduction explains them. */
 const VERB_SETS: readonly (readonly [verbs: string, word: string])[] = [
   ["create, update, patch, delete, deletecollection", "write"],
@@ -31,7 +39,7 @@ ${formatTable("RootEquivalent")}
 
 ## Broad
 
-With \`grant: Guarded\`, these permissions are granted. Column BROAD of \`kubectl get extensionpermissions\` counts the granted rules with a risk class.
+With \`grant: Guarded\`, these permissions are granted, although a holder can use some of them, such as \`Workloads\` and \`Secrets\`, to obtain more. Column BROAD of \`kubectl get extensionpermissions\` counts the granted rules with a risk class.
 
 ${formatTable("Broad")}
 `;
@@ -42,11 +50,11 @@ function formatTable(level: RiskLevel): string {
   return ["| class | permissions | except | a holder |", "| --- | --- | --- | --- |", ...rows].join("\n");
 }
 
-function formatRow({ name, reason, rules, scopes, exempt, exemptVerbs = [] }: RiskClass): string {
-  const permissions = rules.length === 0 ? WILDCARDS : `${rules.map(formatRule).join("; ")}${formatScopes(scopes)}`;
-  const own = rules.length === 0 ? "in API groups of the bundle" : "objects of the bundle, by name";
-  const names = [...(exempt === "Own" ? [] : (exempt ?? []))].map((each) => `\`${each}\``).join(", ");
-  const except = exempt === "Own" || rules.length === 0 ? own : `${exemptVerbs.join(", ")} ${names}`.trim();
+function formatRow({ name, reason, rules, scopes, exemptOwn, exemptNames, exemptVerbs = [] }: RiskClass): string {
+  const permissions = rules.length === 0 ? WILDCARDS : `${rules.map(formatRule).join("; ")}${SCOPES[scopes.join()] ?? ""}`;
+  const own = rules.length === 0 ? ["in API groups of the bundle"] : exemptOwn ? ["objects of the bundle, by name"] : [];
+  const names = [...(exemptNames ?? [])].map((each) => `\`${each}\``);
+  const except = `${exemptVerbs.join(", ")} ${[...names, ...own].join(", ")}`.trim();
   return `| \`${name}\` | ${permissions} | ${except} | ${reason} |`;
 }
 
@@ -54,11 +62,4 @@ function formatRule({ apiGroups = [], resources = [], verbs }: PolicyRule): stri
   const group = apiGroups.filter((name) => name !== "").join(", ");
   const words = VERB_SETS.reduce((text, [set, word]) => text.replace(set, word), verbs.join(", "));
   return `${words} ${resources.map((resource) => `\`${resource}\``).join(", ")}${group === "" ? "" : ` of \`${group}\``}`;
-}
-
-/** Returns where a class applies; "" for the cluster scope only. */
-function formatScopes(scopes: RiskClass["scopes"]): string {
-  if (scopes.length === ALL_SCOPES) return "; also in single namespaces";
-  if (!scopes.includes("Cluster")) return "; only in protected namespaces";
-  return scopes.includes("ProtectedNamespace") ? "; also in protected namespaces" : "";
 }

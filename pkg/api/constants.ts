@@ -135,6 +135,7 @@ export const PERMISSION_ADMISSION_POLICIES = [
   "olmv1-extension-identities",
   "olmv1-extension-permissions",
   "olmv1-permission-policies",
+  "olmv1-definitions",
 ] as const;
 
 /** Types of the conditions of ClusterExtension, ClusterCatalog and ExtensionPermissions. */

@@ -96,6 +96,11 @@ const ABSENT: Readonly<Record<(typeof POLICIES)[number]["name"], Pick<DoctorFind
     message: "it does not exist: users who may write an extension can select any PermissionPolicy",
     next: APPLY,
   },
+  "olmv1-definitions": {
+    status: "problem",
+    message: "it does not exist: users who may write CustomResourceDefinitions can change what PermissionPolicies allow",
+    next: APPLY,
+  },
   "clustercatalog-name-label": {
     status: "ok",
     message: "it does not exist: catalogd adds the name labels of catalogs instead, shortly after they are created",

@@ -56,6 +56,8 @@ export function listRelatedObjects(namespace: string, { hasOlm = false } = {}): 
     { group: RBAC, resource: "clusterrolebindings", name: "permission-manager" },
     { group: RBAC, resource: "roles", namespace, name: "permission-manager" },
     { group: RBAC, resource: "rolebindings", namespace, name: "permission-manager" },
+    { group: RBAC, resource: "roles", namespace: "default", name: "permission-manager-events-role" },
+    { group: RBAC, resource: "rolebindings", namespace: "default", name: "permission-manager-events-rolebinding" },
     { group: RBAC, resource: "clusterroles", name: "operator-controller-permission-requests" },
     { group: RBAC, resource: "clusterrolebindings", name: "operator-controller-permission-requests" },
     ...namespaces.map((one) => networkPolicy(one, "default-deny-all-traffic")),

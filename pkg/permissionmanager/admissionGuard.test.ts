@@ -45,9 +45,9 @@ test("AdmissionGuard accepts the policies in config/permissions, and checks them
   const [server, clock] = [new PolicyServer(), new FakeClock()];
   const guard = new AdmissionGuard(server, clock);
   await guard.check(signal);
-  expect(server.requests).toBe(11);
+  expect(server.requests).toBe(13);
   await guard.check(signal);
-  expect(server.requests).toBe(11);
+  expect(server.requests).toBe(13);
   clock.advance(60_000);
   server.response = undefined;
   await expect(guard.check(signal)).rejects.toThrow("grants nothing");

@@ -17,9 +17,11 @@ export interface RiskClass {
   readonly reason: string;
   /** A permission belongs to the class if it overlaps with one of these rules. */
   readonly rules: readonly PolicyRule[];
-  /** Permissions on these names only do not belong to the class; "Own": names of the bundle's objects. */
-  readonly exempt?: "Own" | ReadonlySet<string>;
-  /** The verbs of `exempt`. Permissions with other verbs belong to the class. Default: all verbs. */
+  /** Permissions on objects of the bundle only, by name, do not belong to the class. */
+  readonly exemptOwn?: true;
+  /** Permissions on these names only do not belong to the class. */
+  readonly exemptNames?: ReadonlySet<string>;
+  /** The verbs of the exemptions. Permissions with other verbs belong to the class. Default: all verbs. */
   readonly exemptVerbs?: readonly string[];
 }
 
@@ -44,6 +46,7 @@ const WORKLOADS: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["pods", "replicationcontrollers"], verbs: CHANGE },
   { apiGroups: ["apps"], resources: ["daemonsets", "deployments", "replicasets", "statefulsets"], verbs: CHANGE },
   { apiGroups: ["batch"], resources: ["cronjobs", "jobs"], verbs: CHANGE },
+  { apiGroups: ["apps.openshift.io"], resources: ["deploymentconfigs"], verbs: CHANGE },
 ];
 /** Roles of Kubernetes whose holders cannot obtain further permissions, unless someone changes them. */
 const HARMLESS_ROLES: ReadonlySet<string> = new Set(["system:auth-delegator", "extension-apiserver-authentication-reader", "view"]);
@@ -56,6 +59,15 @@ const HARMLESS_CONSTRAINTS: ReadonlySet<string> = new Set([
   "restricted-v2",
   "restricted-v3",
 ]);
+/**
+ * ClusterRoles that are harmless in a namespace. `edit` and `admin` are not: they include
+ * impersonation of the ServiceAccounts there.
+ */
+const HARMLESS_IN_NAMESPACE: ReadonlySet<string> = new Set([
+  ...HARMLESS_ROLES,
+  ...[...HARMLESS_CONSTRAINTS].map((name) => `system:openshift:scc:${name}`),
+]);
+const EVERYWHERE: readonly RiskScope[] = ["Cluster", "ProtectedNamespace", "Namespace"];
 const OUTSIDE: readonly RiskScope[] = ["Cluster", "ProtectedNamespace"];
 
 /**
@@ -69,13 +81,30 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     scopes: OUTSIDE,
     reason: "can grant any permission: edit a role, or bind an existing one",
     rules: [{ apiGroups: [RBAC], resources: ["clusterroles", "roles"], verbs: ["bind", "escalate"] }],
-    exempt: HARMLESS_ROLES,
+    exemptNames: HARMLESS_ROLES,
     exemptVerbs: ["bind"],
   },
   {
+    // A role can contain permissions on the Namespace object. The rules of the bundle's own
+    // ClusterRoles are among the permissions of the extension, and have classes themselves.
+    name: "NamespaceEscalation",
+    level: "RootEquivalent",
+    scopes: ["Namespace"],
+    reason: "can obtain every permission in its namespace, also to weaken its Pod Security and to act as the extension",
+    rules: [
+      { apiGroups: [RBAC], resources: ["clusterroles"], verbs: ["bind"] },
+      { apiGroups: [RBAC], resources: ["roles"], verbs: ["escalate"] },
+    ],
+    exemptOwn: true,
+    exemptNames: HARMLESS_IN_NAMESPACE,
+    exemptVerbs: ["bind"],
+  },
+  {
+    // In a namespace, the extension is one of the ServiceAccounts: admission lets nobody else use
+    // it, but does not see impersonation.
     name: "Impersonation",
     level: "RootEquivalent",
-    scopes: OUTSIDE,
+    scopes: EVERYWHERE,
     reason: "can act as other users, groups or ServiceAccounts",
     rules: [
       { apiGroups: [""], resources: ["groups", "serviceaccounts", "users"], verbs: ["impersonate"] },
@@ -93,10 +122,16 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     name: "CertificateApproval",
     level: "RootEquivalent",
     scopes: ["Cluster"],
-    reason: "can issue client certificates for any user",
+    reason: "can issue client certificates for any user or node",
     rules: [
       { apiGroups: [CERTIFICATES], resources: ["certificatesigningrequests/approval"], verbs: ["update", "patch"] },
       { apiGroups: [CERTIFICATES], resources: ["signers"], verbs: ["approve", "sign"] },
+      // kube-controller-manager approves requests for certificates of nodes itself.
+      {
+        apiGroups: [CERTIFICATES],
+        resources: ["certificatesigningrequests/nodeclient", "certificatesigningrequests/selfnodeclient"],
+        verbs: ["create"],
+      },
     ],
   },
   {
@@ -122,7 +157,7 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     scopes: ["Cluster"],
     reason: "can read and change every object that is written, and disable admission policies",
     rules: [{ apiGroups: ["admissionregistration.k8s.io"], resources: ADMISSION_RESOURCES, verbs: WRITE }],
-    exempt: "Own",
+    exemptOwn: true,
   },
   {
     name: "ExtensionManagement",
@@ -137,16 +172,56 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     scopes: ["Cluster"],
     reason: "can route the requests for any API to its own server",
     rules: [{ apiGroups: ["apiregistration.k8s.io"], resources: ["apiservices"], verbs: CHANGE }],
-    exempt: "Own",
+    exemptOwn: true,
   },
   {
     name: "PrivilegedPods",
     level: "RootEquivalent",
-    scopes: ["Cluster", "ProtectedNamespace", "Namespace"],
+    scopes: EVERYWHERE,
     reason: "can run privileged Pods, which control their nodes",
     rules: [{ apiGroups: ["security.openshift.io"], resources: ["securitycontextconstraints"], verbs: [...CHANGE, "use"] }],
-    exempt: HARMLESS_CONSTRAINTS,
+    exemptNames: HARMLESS_CONSTRAINTS,
     exemptVerbs: ["use"],
+  },
+  {
+    // A role in a namespace can contain permissions on its Namespace object. In the whole cluster,
+    // these permissions belong to class Namespaces.
+    name: "PodSecurity",
+    level: "RootEquivalent",
+    scopes: ["ProtectedNamespace", "Namespace"],
+    reason: "can weaken the Pod Security of its namespace, and then run privileged Pods, which control their nodes",
+    // Writes of the subresources can also change labels.
+    rules: [{ apiGroups: [""], resources: ["namespaces", "namespaces/finalize", "namespaces/status"], verbs: ["update", "patch"] }],
+  },
+  {
+    name: "OperatorInstallation",
+    level: "RootEquivalent",
+    scopes: EVERYWHERE,
+    reason: "can install operators through OLM v0, which is a cluster administrator",
+    rules: [
+      {
+        apiGroups: ["operators.coreos.com"],
+        resources: ["catalogsources", "clusterserviceversions", "installplans", "installplans/status", "operatorgroups", "subscriptions"],
+        verbs: CHANGE,
+      },
+    ],
+  },
+  {
+    name: "PlatformControl",
+    level: "RootEquivalent",
+    scopes: EVERYWHERE,
+    reason: "can change the nodes, the release, or the users of OpenShift",
+    rules: [
+      { apiGroups: ["config.openshift.io"], resources: ["authentications", "clusterversions", "oauths"], verbs: CHANGE },
+      { apiGroups: ["machine.openshift.io"], resources: ["machines", "machinesets"], verbs: CHANGE },
+      {
+        apiGroups: ["machineconfiguration.openshift.io"],
+        resources: ["containerruntimeconfigs", "kubeletconfigs", "machineconfigs"],
+        verbs: CHANGE,
+      },
+      { apiGroups: ["oauth.openshift.io"], resources: ["oauthaccesstokens", "oauthauthorizetokens"], verbs: ["create"] },
+      { apiGroups: ["user.openshift.io"], resources: ["groups", "identities", "useridentitymappings", "users"], verbs: CHANGE },
+    ],
   },
   {
     name: "HostVolumes",
@@ -168,13 +243,13 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     scopes: OUTSIDE,
     reason: "can read or change Secrets of other owners",
     rules: [{ apiGroups: [""], resources: ["secrets"], verbs: [...READ, ...WRITE] }],
-    exempt: "Own",
+    exemptOwn: true,
   },
   {
     name: "Workloads",
     level: "Broad",
     scopes: ["Cluster"],
-    reason: "can run Pods in every namespace that is not protected, with any ServiceAccount there",
+    reason: "can run Pods in every namespace, with any ServiceAccount there",
     rules: WORKLOADS,
   },
   {
@@ -183,7 +258,7 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     scopes: OUTSIDE,
     reason: "can grant its own permissions to others, and revoke the permissions of others",
     rules: [{ apiGroups: [RBAC], resources: ["clusterrolebindings", "clusterroles", "rolebindings", "roles"], verbs: WRITE }],
-    exempt: "Own",
+    exemptOwn: true,
   },
   {
     name: "Definitions",
@@ -191,7 +266,7 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     scopes: ["Cluster"],
     reason: "can change or delete CustomResourceDefinitions of other owners, with all their custom resources",
     rules: [{ apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: WRITE }],
-    exempt: "Own",
+    exemptOwn: true,
   },
   {
     name: "Namespaces",
@@ -199,7 +274,7 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     scopes: ["Cluster"],
     reason: "can delete namespaces, and weaken their pod security with labels",
     rules: [{ apiGroups: [""], resources: ["namespaces"], verbs: ["update", "patch", "delete", "deletecollection"] }],
-    exempt: "Own",
+    exemptOwn: true,
   },
   {
     name: "Nodes",
@@ -249,14 +324,14 @@ export function classifyPermission(permission: PolicyRule, namespace: string, su
 }
 
 function isExempt(
-  { exempt, exemptVerbs }: RiskClass,
+  { exemptOwn, exemptNames, exemptVerbs }: RiskClass,
   { apiGroups: [group = ""] = [], resources: [resource = ""] = [], resourceNames = [], verbs }: PolicyRule,
   { ownNames }: RiskSubject,
 ): boolean {
-  if (exempt === undefined || resourceNames.length === 0) return false;
+  if (resourceNames.length === 0) return false;
   if (exemptVerbs && !verbs.every((verb) => exemptVerbs.includes(verb))) return false;
-  const names = exempt === "Own" ? ownNames.get(formatOwnResource(group, resource)) : exempt;
-  return resourceNames.every((name) => names?.has(name) ?? false);
+  const own = exemptOwn ? ownNames.get(formatOwnResource(group, resource)) : undefined;
+  return resourceNames.every((name) => own?.has(name) || exemptNames?.has(name));
 }
 
 function hasWildcard({ apiGroups = [], resources = [], verbs, nonResourceURLs = [] }: PolicyRule, { ownGroups }: RiskSubject): boolean {

@@ -18,6 +18,11 @@ const RBAC = "rbac.authorization.k8s.io/v1";
 const EXTENSION = { apiVersion: API_VERSION, kind: "ClusterExtension" };
 const NAMESPACE = "car-system";
 const ACCOUNT = "olmv1-extension-car";
+const DEFINITION = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  name: "permissionpolicies.olm.operatorframework.io",
+};
 const PERMISSIONS = { ...EXTENSION_PERMISSIONS, name: "car" };
 const EVERYTHING = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
 const OWNED = { labels: { [LABEL_PERMISSIONS_FOR]: "car" } };
@@ -33,7 +38,7 @@ const binding = (roleName: string, subject: string, metadata: KubeObject["metada
 // Source: O-18. All programs run with exactly the permissions of config, so that an attacker with the token of one of them can do what the test tries.
 describeWithPrivateCluster("managed permissions of an installation", (cluster) => {
   let world: World;
-  let clients: Record<"operator-controller" | "permission-manager" | "namespace administrator", Client>;
+  let clients: Record<"operator-controller" | "permission-manager" | "namespace administrator" | "definition writer", Client>;
 
   beforeAll(async () => {
     world = await World.start(cluster);
@@ -50,12 +55,21 @@ describeWithPrivateCluster("managed permissions of an installation", (cluster) =
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "admin" },
       subjects: [{ kind: "ServiceAccount", namespace: NAMESPACE, name: "admin" }],
     });
+    await cluster.client.create({ ...account, metadata: { name: "definer", namespace: NAMESPACE } });
+    await cluster.client.create({
+      apiVersion: RBAC,
+      kind: "ClusterRole",
+      metadata: { name: "definer" },
+      rules: [{ apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["*"] }],
+    });
+    await cluster.client.create(binding("definer", "definer", { name: "definer" }));
     const as = (namespace: string, name: string): Client =>
       cluster.client.withToken(new ServiceAccountTokens(cluster.client).tokenFor(namespace, name));
     clients = {
       "operator-controller": as(SYSTEM_NAMESPACE, "operator-controller-controller-manager"),
       "permission-manager": as(SYSTEM_NAMESPACE, "permission-manager-controller-manager"),
       "namespace administrator": as(NAMESPACE, "admin"),
+      "definition writer": as(NAMESPACE, "definer"),
     };
   });
 
@@ -122,7 +136,7 @@ describeWithPrivateCluster("managed permissions of an installation", (cluster) =
       (client) => client.create({ apiVersion: RBAC, kind: "ClusterRole", metadata: { name: "r", ...OWNED }, rules: EVERYTHING }),
       /cannot create resource "clusterroles"/,
     ],
-    ...["permission-manager-controller-manager", ACCOUNT].map(
+    ...["permission-manager-controller-manager", "catalogd-controller-manager", "operator-controller-controller-manager", ACCOUNT].map(
       (account): Attempt => [
         "operator-controller",
         `create a Secret with a token of ${account}`,
@@ -171,6 +185,37 @@ describeWithPrivateCluster("managed permissions of an installation", (cluster) =
       (client) =>
         client.create(binding("olmv1-extension-new", "admin", { name: "olmv1-extension-new", labels: { [LABEL_PERMISSIONS_FOR]: "new" } })),
       /only grants permissions to the ServiceAccount of the same extension/,
+    ],
+    ...(
+      [
+        ["create a ClusterRole that another role includes", { "rbac.authorization.k8s.io/aggregate-to-view": "true" }, {}],
+        ["create a ClusterRole that includes other roles", {}, { aggregationRule: { clusterRoleSelectors: [{}] } }],
+      ] as const
+    ).map(
+      ([what, labels, more]): Attempt => [
+        "permission-manager",
+        what,
+        (client) =>
+          client.create({
+            apiVersion: RBAC,
+            kind: "ClusterRole",
+            metadata: { name: "olmv1-extension-new", labels: { [LABEL_PERMISSIONS_FOR]: "new", ...labels } },
+            rules: [],
+            ...more,
+          }),
+        /without other labels and without aggregationRule/,
+      ],
+    ),
+    [
+      "permission-manager",
+      "let another role include the ClusterRole of an extension",
+      async (client) => {
+        const [role, name] = [{ apiVersion: RBAC, kind: "ClusterRole" }, "olmv1-extension-old"];
+        await client.create({ ...role, metadata: { name, labels: { [LABEL_PERMISSIONS_FOR]: "old" } }, rules: [] });
+        const labels = { "rbac.authorization.k8s.io/aggregate-to-view": "true" };
+        await client.patch({ ...role, name }, { metadata: { labels } }, { type: "merge" });
+      },
+      /without other labels and without aggregationRule/,
     ],
     [
       "permission-manager",
@@ -239,8 +284,38 @@ describeWithPrivateCluster("managed permissions of an installation", (cluster) =
         client.create({ apiVersion: RBAC, kind: "Role", metadata: { name: "olmv1-extension-x", namespace: NAMESPACE }, rules: [] }),
       /only permission-manager writes/,
     ],
+    [
+      "definition writer",
+      "change the definition of PermissionPolicies",
+      (client) => client.patch(DEFINITION, { spec: { names: { shortNames: ["changed"] } } }, { type: "merge" }),
+      /requires verb update on permissionpolicies or validatingadmissionpolicies/,
+    ],
+    [
+      "definition writer",
+      "delete the definition of PermissionPolicies",
+      (client) => client.delete(DEFINITION),
+      /requires verb update on permissionpolicies or validatingadmissionpolicies/,
+    ],
   ])("%s cannot %s", async ([who, , attempt, refusal]) => {
     await expect(attempt(clients[who])).rejects.toThrow(refusal);
+  });
+
+  test("a user who may write CustomResourceDefinitions can annotate those of olmv1, and change all others", async () => {
+    const client = clients["definition writer"];
+    await client.patch(DEFINITION, { metadata: { annotations: { "example.com/note": "seen" } } }, { type: "merge" });
+    const widgets = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+    const schema = { openAPIV3Schema: { type: "object" } };
+    await client.create({
+      ...widgets,
+      metadata: { name: "widgets.example.com" },
+      spec: {
+        group: "example.com",
+        names: { kind: "Widget", plural: "widgets" },
+        scope: "Namespaced",
+        versions: [{ name: "v1", served: true, storage: true, schema }],
+      },
+    });
+    await client.delete({ ...widgets, name: "widgets.example.com" });
   });
 
   test.for<[what: string, bundle: Record<string, string>, message: RegExp]>([
