@@ -48,9 +48,9 @@ const WORKLOADS: readonly PolicyRule[] = [
   { apiGroups: ["batch"], resources: ["cronjobs", "jobs"], verbs: CHANGE },
   { apiGroups: ["apps.openshift.io"], resources: ["deploymentconfigs"], verbs: CHANGE },
 ];
-/** Roles of Kubernetes whose holders cannot obtain further permissions, unless someone changes them. */
+/** Roles of Kubernetes whose holders cannot obtain further permissions while the roles are unchanged. */
 const HARMLESS_ROLES: ReadonlySet<string> = new Set(["system:auth-delegator", "extension-apiserver-authentication-reader", "view"]);
-/** SecurityContextConstraints of OpenShift without access to the node, unless someone changes them. */
+/** SecurityContextConstraints of OpenShift without access to the node while they are unchanged. */
 const HARMLESS_CONSTRAINTS: ReadonlySet<string> = new Set([
   "anyuid",
   "nonroot",
@@ -100,7 +100,7 @@ export const RISK_CLASSES: readonly RiskClass[] = [
     exemptVerbs: ["bind"],
   },
   {
-    // In a namespace, the extension is one of the ServiceAccounts: admission lets nobody else use
+    // In a namespace, the extension is one of the ServiceAccounts: admission lets no other client use
     // it, but does not see impersonation.
     name: "Impersonation",
     level: "RootEquivalent",
