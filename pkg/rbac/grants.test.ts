@@ -26,8 +26,8 @@ const rule: fc.Arbitrary<PolicyRule> = fc.record(
 );
 
 /** Returns every permission in `rules` that `grant` can request. */
-function rightsOf(rules: readonly PolicyRule[], names: readonly (string | undefined)[]): string[] {
-  const rights = ["", "apps", "example.com"].flatMap((group) =>
+function permissionsOf(rules: readonly PolicyRule[], names: readonly (string | undefined)[]): string[] {
+  const permissions = ["", "apps", "example.com"].flatMap((group) =>
     ["as", "bs", "cs", "cs/status"].flatMap((resource) =>
       ["get", "list", "create", "bind", "patch"].flatMap((verb) =>
         names.map((name) => ({
@@ -40,7 +40,7 @@ function rightsOf(rules: readonly PolicyRule[], names: readonly (string | undefi
     ),
   );
   const held = rules.map((each) => new HeldRule(each));
-  return rights.filter((right) => held.some((each) => each.covers(right))).map((right) => JSON.stringify(right));
+  return permissions.filter((one) => held.some((each) => each.covers(one))).map((one) => JSON.stringify(one));
 }
 
 const NAMES = ["x", "y", "z", "other", undefined];
@@ -55,7 +55,7 @@ test("buildRules returns rules that grant exactly the given permissions, in any 
         ...(name === undefined ? {} : { resourceNames: [name] }),
       }));
       const rules = buildRules(grants);
-      expect(rightsOf(rules, NAMES)).toEqual(rightsOf(single, NAMES));
+      expect(permissionsOf(rules, NAMES)).toEqual(permissionsOf(single, NAMES));
       expect(buildRules(grants.toReversed())).toEqual(rules);
     }),
   );
@@ -75,8 +75,8 @@ test.for<[member: string, toGrant: (value: string) => Grant]>([
 test("compact and removeCovered return rules that grant the same permissions", () => {
   fc.assert(
     fc.property(fc.array(rule, { maxLength: 8 }), (rules) => {
-      expect(rightsOf(compactRules(rules), NAMES)).toEqual(rightsOf(rules, NAMES));
-      expect(rightsOf(removeCovered(rules), NAMES)).toEqual(rightsOf(rules, NAMES));
+      expect(permissionsOf(compactRules(rules), NAMES)).toEqual(permissionsOf(rules, NAMES));
+      expect(permissionsOf(removeCovered(rules), NAMES)).toEqual(permissionsOf(rules, NAMES));
       expect(compactRules(compactRules(rules))).toEqual(compactRules(rules));
     }),
   );
@@ -106,14 +106,14 @@ test("mergeRequiredRules returns exactly the permissions of all versions", () =>
         ({ clusterRules, ns }): RequiredRules => ({ clusterRules, namespaceRules: new Map([["ns", ns]]), unknownKinds: [] }),
       );
       const union = mergeRequiredRules(all);
-      expect(rightsOf(union.clusterRules, NAMES)).toEqual(
-        rightsOf(
+      expect(permissionsOf(union.clusterRules, NAMES)).toEqual(
+        permissionsOf(
           versions.flatMap(({ clusterRules }) => clusterRules),
           NAMES,
         ),
       );
-      expect(rightsOf(union.namespaceRules.get("ns") ?? [], NAMES)).toEqual(
-        rightsOf(
+      expect(permissionsOf(union.namespaceRules.get("ns") ?? [], NAMES)).toEqual(
+        permissionsOf(
           versions.flatMap(({ ns }) => ns),
           NAMES,
         ),

@@ -214,7 +214,7 @@ export function toRule({ group, resource, name, verb }: Grant): PolicyRule {
 }
 
 /**
- * Merges entries for which `keyOf` returns equal values. `join` returns the members in which they
+ * Merges entries with equal values of `keyOf`. `join` returns the members in which they
  * differ, once for all of them.
  */
 function merge(

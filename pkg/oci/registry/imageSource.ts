@@ -30,7 +30,7 @@ export interface Located extends FoundContent {
   readonly manifest: FetchedManifest;
 }
 
-/** The files, settings and connections with which images are found. */
+/** The files, settings and connections that find images. */
 export interface ImageSourceOptions {
   readonly registriesConf: RegistriesConfPaths;
   /** settings of the cluster in addition to the files */

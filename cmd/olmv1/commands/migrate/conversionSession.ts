@@ -155,8 +155,8 @@ export async function planResumedConversion(session: ConversionSession, begun: M
 }
 
 /**
- * Reads the objects of OLM v0 from which a begun conversion started.
- * @throws Error if there is no backup of the Subscription; OperatorUpgradedError if its
+ * Reads the original objects of OLM v0 after a conversion has begun.
+ * @throws Error if the backup of the Subscription does not exist; OperatorUpgradedError if its
  * ClusterServiceVersion no longer exists.
  */
 export async function readSource(client: Client, { extension, subscription, group, backup }: MigratedExtension): Promise<ConversionSource> {
