@@ -82,11 +82,14 @@ export class SignerCertificate {
   }
 
   /**
-   * Whether the certificate has a critical extension that this program does not check, such as name
-   * constraints. RFC 5280 4.2: it must then be rejected.
+   * Whether the certificate has a critical extension that this program does not check. RFC 5280 4.2:
+   * it must then be rejected. Name constraints limit an authority even if they are not critical.
    */
   get hasUnhandledExtension(): boolean {
-    return this.#parsed.extensions.some((extension) => isCritical(extension) && !HANDLED.includes(readOid(extension)));
+    return this.#parsed.extensions.some((extension) => {
+      const oid = readOid(extension);
+      return oid === OID.nameConstraints || (isCritical(extension) && !HANDLED.includes(oid));
+    });
   }
 
   get emails(): string[] {

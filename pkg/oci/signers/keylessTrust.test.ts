@@ -381,6 +381,32 @@ describe("a certificate of another authority", () => {
     expect(problems).toEqual(["trusted", "CertificateUntrusted"]);
   });
 
+  test.for([false, true])("is not trusted when an authority has name constraints (critical: %s)", async (isCritical) => {
+    // Permits email addresses of example.com, among them that of the signer.
+    const value = Buffer.from("3011a00f300d810b6578616d706c652e636f6d", "hex");
+    const constraints = new Extension("2.5.29.30", isCritical, value);
+    const constrain = async ({ certificate, keys }: typeof sigstore.root): Promise<string> => {
+      const { subject, issuer, notBefore, notAfter, extensions } = certificate;
+      const changed = await X509CertificateGenerator.create({
+        ...{ subject, issuer, notBefore, notAfter },
+        signingAlgorithm: keys.privateKey.algorithm,
+        publicKey: keys.publicKey,
+        signingKey: sigstore.root.keys.privateKey,
+        extensions: [...extensions, constraints],
+      });
+      return changed.toString("pem");
+    };
+    const [root, constrained] = await Promise.all([constrain(sigstore.root), constrain(sigstore.intermediate)]);
+    const found = sigstore.toFound(await make("tag"));
+    const withChain = (chain: string): FoundSignature => ({ ...found, attached: { ...found.attached, chain } });
+    const judged = [
+      judge(pki({ email: EMAIL }, { authorities: root }), withChain(intermediate)),
+      judge(pki({ email: EMAIL }, { authorities: constrained }), withChain("")),
+      judge(pki({ email: EMAIL }), withChain(constrained)),
+    ];
+    expect(judged).toEqual(["CertificateUnsuitable", "CertificateUnsuitable", "CertificateUnsuitable"]);
+  });
+
   test("is not trusted when a byte of it or of the intermediate authority changes", async () => {
     const parts = await make("tag");
     const trust = pki({ email: EMAIL });
