@@ -158,6 +158,7 @@ describe("the console on a laptop", () => {
     { method: "HEAD", path: "/", status: 200 },
     { method: "HEAD", path: "/assets/index-12345678.js", status: 200 },
     { method: "HEAD", path: "/api/events", status: 404 },
+    { method: "HEAD", path: "/api/pods/shop/web/log?container=manager&follow=true", status: 404 },
     { method: "OPTIONS", path: "/api/session", status: 403 },
     { method: "TRACE", path: "/api/session", status: 403 },
     { method: "PUT", path: "/api/session", status: 403 },
