@@ -214,6 +214,11 @@ export class CatalogCache {
     return (folder === undefined ? undefined : await this.#kept(folder, key)) ?? this.#make(folder, key, metas());
   }
 
+  /** Returns a temporary entry for this key, for `metas` that must be read also if the key is cached. @throws errors of `metas` */
+  async fresh(key: string, metas: () => AsyncIterable<Meta>): Promise<CachedCatalog> {
+    return this.#make(undefined, key, metas());
+  }
+
   /** Returns the entry for this key if it is cached. */
   async kept(key: string): Promise<CachedCatalog | undefined> {
     return this.#folder === undefined || !KEY.test(key) ? undefined : this.#kept(this.#folder, key);

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { bundleFiles } from "../../test/support/bundleFixture.ts";
 import { FakeClock } from "../../test/support/fakeClock.ts";
 import { folder, insecureRegistry, loopbackRegistry } from "../../test/support/pulling.ts";
+import { Signer } from "../../test/support/signing.ts";
 import { tarball } from "../../test/support/tarball.ts";
 import { systemClock } from "../async/clock.ts";
 import { summarizeBundle } from "../bundle/bundleSummary.ts";
@@ -96,6 +97,38 @@ test.each([
   await cache.close();
   expect(await readdir(join(dir, "cache")).catch(() => [])).toEqual([]);
   expect(registry.paths(/\/v2\/acme\/op\/manifests\//)).not.toEqual([]);
+});
+
+test("openCatalog pulls an image that is cached when the policy accepts it only with signatures", async () => {
+  const labels = { "operators.operatorframework.io.index.configs.v1": "/configs" };
+  const content = JSON.stringify({ schema: "olm.package", name: "acme", defaultChannel: "stable" });
+  const layers = [
+    tarball([
+      { name: "configs/", type: "5" },
+      { name: "configs/acme.json", content },
+    ]),
+  ];
+  const image = `${registry.host}/acme/catalog@${registry.addImage("acme/catalog", "v1", { labels, layers }).digest}`;
+  const signed = { type: "sigstoreSigned", keyData: Buffer.from(new Signer().pem).toString("base64") };
+  const read = async (scope: string): Promise<string[]> => {
+    const docker = { [scope]: [signed] };
+    await writeFile(join(dir, "policy.json"), JSON.stringify({ default: [{ type: "insecureAcceptAnything" }], transports: { docker } }));
+    const cache = new CatalogCache(join(dir, "cache"));
+    const own = new BundleReader({ registriesConf: join(dir, "r.conf"), signaturePolicy: join(dir, "policy.json") }, signal);
+    try {
+      const tools = { reader: () => Promise.resolve(own), cache, onStep: () => undefined };
+      const book = await openCatalog({ name: "acme", priority: 0, image }, tools);
+      await book.close();
+      return book.names();
+    } finally {
+      await own.close();
+      await cache.close();
+    }
+  };
+  expect(await read("registry.example")).toEqual(["acme"]);
+  const pulls = registry.paths(/acme/).length;
+  expect([await read("registry.example"), registry.paths(/acme/).length]).toEqual([["acme"], pulls]);
+  await expect(read(`${registry.host}/acme`)).rejects.toThrow("A signature was required, but no signature exists");
 });
 
 describe("BundleReader with a cache", () => {

@@ -29,6 +29,15 @@ export interface ReaderOptions {
   bundleCache?: Pick<BundleCache, "find" | "load"> | undefined;
 }
 
+/** An image reference that was resolved. */
+export interface ResolvedReference {
+  /** The reference with a digest. */
+  readonly canonical: string;
+  readonly digest: string;
+  /** Whether the image must be pulled so that its signatures are checked, also if its content is known. */
+  readonly needsSignatures: boolean;
+}
+
 /** Matches paths; no image reference starts like this. */
 const A_PATH = /^\.{0,2}\//;
 
@@ -111,10 +120,12 @@ export class BundleReader {
   }
 
   /** Resolves a reference to a digest. A reference by digest needs no network. @throws Error if the registry or layout cannot resolve it */
-  async resolved(ref: string | LayoutPlace): Promise<{ canonical: string; digest: string }> {
-    if (typeof ref !== "string") return (await this.#layoutImages()).resolve(ref, this.#signal);
+  async resolved(ref: string | LayoutPlace): Promise<ResolvedReference> {
+    // Signatures in layouts are not supported: a policy that requires one rejects the layout.
+    if (typeof ref !== "string") return { ...(await (await this.#layoutImages()).resolve(ref, this.#signal)), needsSignatures: false };
     const puller = await this.#puller(CATALOG_IMAGE_LIMITS);
-    return puller.resolve(ref, this.#signal);
+    const resolved = await puller.resolve(ref, this.#signal);
+    return { ...resolved, needsSignatures: await puller.needsSignatures(resolved.canonical, this.#signal) };
   }
 
   /** Removes unpacked images. */

@@ -31,13 +31,17 @@ test.for<[url: string, place: object | undefined]>([
   expect(locateCatalogd(new URL(url))).toEqual(place);
 });
 
+/** Where the console runs, and where its API server seems to be. */
+type Where = "in the cluster" | "on the machine of the cluster" | "on a laptop";
+
 /** Sends a request for each URL. Returns the requests that the API server, and another server, received. */
-async function send(inCluster: boolean, ...urls: string[]) {
+async function send(where: Where, ...urls: string[]) {
   await using api = await LoopbackApi.start(() => ({ text: "api" }));
   await using other = await LoopbackApi.start(() => ({ text: "other" }));
   const client = Client.of(api.credentials({ token: TOKEN }));
   const direct = new CatalogConnections({ env: { HTTP_PROXY: other.url } });
-  const requests = inCluster ? new ServiceRequests(direct) : new ServiceProxyRequests(client, direct);
+  const server = where === "on a laptop" ? "https://api.example.com:6443" : api.url;
+  const requests = where === "in the cluster" ? new ServiceRequests(direct) : new ServiceProxyRequests(client, direct, server);
   const outcomes: (number | string)[] = [];
   try {
     for (const url of urls) {
@@ -60,7 +64,7 @@ async function send(inCluster: boolean, ...urls: string[]) {
 
 test("ServiceProxyRequests sends requests for Services to the API server, with the user's token", async () => {
   const { outcomes, api, other } = await send(
-    false,
+    "on a laptop",
     "https://catalogd-service.olmv1-system.svc/catalogs/a/api/v1/all",
     "http://catalogd.other.svc:8080/catalogs/a/findings",
   );
@@ -76,25 +80,27 @@ test("ServiceProxyRequests sends requests for Services to the API server, with t
   });
 });
 
-test("ServiceProxyRequests sends requests for this machine directly, without the user's token", async () => {
-  const { outcomes, api, other } = await send(false, "LOOPBACK/catalogs/a/api/v1/all");
+test("ServiceProxyRequests sends requests for this machine directly, without the user's token, when the API server is on it", async () => {
+  const { outcomes, api, other } = await send("on the machine of the cluster", "LOOPBACK/catalogs/a/api/v1/all");
   expect([outcomes, api]).toEqual([[200], []]);
   expect(other.map(({ headers }) => headers.authorization)).toEqual([undefined]);
 });
 
 test("ServiceRequests sends requests for Services through the proxy of the environment, without a token", async () => {
-  const { api, other } = await send(true, "http://catalogd-service.olmv1-system.svc/catalogs/a/api/v1/all");
+  const { api, other } = await send("in the cluster", "http://catalogd-service.olmv1-system.svc/catalogs/a/api/v1/all");
   expect(api).toEqual([]);
   expect(other.map(({ headers }) => headers.authorization)).toEqual([undefined]);
 });
 
-test.for<[inCluster: boolean, url: string]>([
-  [false, "https://catalogs.example.com/catalogs/a"],
-  [false, "http://169.254.169.254/catalogs/a"],
-  [true, "https://catalogs.example.com/catalogs/a"],
-  [true, "LOOPBACK/catalogs/a"],
-  [true, "http://169.254.169.254/catalogs/a"],
-])("requests to catalogd (in the cluster: %s) are not sent when the address is %s", async ([inCluster, url]) => {
-  const { outcomes, api, other } = await send(inCluster, url);
+test.for<[where: Where, url: string]>([
+  ["on a laptop", "https://catalogs.example.com/catalogs/a"],
+  ["on a laptop", "LOOPBACK/catalogs/a"],
+  ["on a laptop", "http://169.254.169.254/catalogs/a"],
+  ["on the machine of the cluster", "http://169.254.169.254/catalogs/a"],
+  ["in the cluster", "https://catalogs.example.com/catalogs/a"],
+  ["in the cluster", "LOOPBACK/catalogs/a"],
+  ["in the cluster", "http://169.254.169.254/catalogs/a"],
+])("requests to catalogd %s are not sent when the address is %s", async ([where, url]) => {
+  const { outcomes, api, other } = await send(where, url);
   expect([outcomes, api, other]).toEqual([[expect.stringContaining("does not read catalogs from")], [], []]);
 });

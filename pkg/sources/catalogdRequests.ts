@@ -32,17 +32,23 @@ export function locateCatalogd(url: URL): CatalogdPlace | undefined {
 export class ServiceProxyRequests implements CatalogRequests {
   readonly #client: Pick<Client, "request">;
   readonly #direct: CatalogRequests;
+  readonly #isLocal: boolean;
 
-  /** @param direct sends requests to the development cluster on this machine. */
-  constructor(client: Pick<Client, "request">, direct: CatalogRequests) {
+  /**
+   * @param direct sends requests to the development cluster on this machine.
+   * @param server URL of the API server. If it is not on this machine, neither is its catalogd, and
+   * a status must not direct requests to other programs on this machine.
+   */
+  constructor(client: Pick<Client, "request">, direct: CatalogRequests, server: string) {
     this.#client = client;
     this.#direct = direct;
+    this.#isLocal = LOOPBACK.test(URL.parse(server)?.hostname ?? "");
   }
 
-  /** @throws Error for an address that is neither a Service nor this machine. */
+  /** @throws Error for an address that is neither a Service nor the development cluster on this machine. */
   async get(url: URL, signal: AbortSignal, headers: Record<string, string>): Promise<HttpResponse> {
     const place = locateCatalogd(url);
-    if (place === undefined) throw createPlaceError(url);
+    if (place === undefined || (place.kind === "loopback" && !this.#isLocal)) throw createPlaceError(url);
     if (place.kind === "loopback") return this.#direct.get(url, signal, headers);
     const path = formatServiceProxyPath(place, url);
     return this.#client.request("GET", path, { signal, headers: { accept: "application/jsonl", ...headers } });

@@ -37,7 +37,7 @@ async function start({ answer, registry, cluster = "https://api", limits = {}, .
   const createReader: KeptCatalogsOptions["createReader"] = () => ({
     resolved: (image) =>
       typeof image === "string"
-        ? Promise.resolve({ canonical: image, digest: image.slice(image.indexOf("@") + 1) })
+        ? Promise.resolve({ canonical: image, digest: image.slice(image.indexOf("@") + 1), needsSignatures: false })
         : Promise.reject(new Error("not an image in a registry")),
     catalogFolder: () => Promise.reject(new Error("not an image in a registry")),
     catalogImage: (image) => {

@@ -52,30 +52,22 @@ export function getPlaceKey({ ref, base = "" }: CatalogPlace): string {
  * hide what catalogd serves.
  */
 export async function readContent(place: CatalogPlace, options: ContentSourcesOptions, signal: AbortSignal): Promise<OpenContent> {
-  const { cacheFolder, signaturePolicy } = options;
-  const cache = new CatalogCache(cacheFolder);
-  // A signature policy must verify images, so cached images are not used. catalogd has a policy of its own.
-  const images = signaturePolicy === undefined ? cache : new CatalogCache(undefined);
-  const closeCaches = async (): Promise<void> => {
-    await cache.close();
-    await images.close();
-  };
+  const cache = new CatalogCache(options.cacheFolder);
   try {
-    const { book, origin } = await new ContentReader(options, { cache, images, signal }).read(place);
+    const { book, origin } = await new ContentReader(options, { cache, signal }).read(place);
     const close = async (): Promise<void> => {
       await book.close();
-      await closeCaches();
+      await cache.close();
     };
     return { book, origin, close };
   } catch (err) {
-    await closeCaches();
+    await cache.close();
     throw err;
   }
 }
 
 interface ReadTools {
   readonly cache: CatalogCache;
-  readonly images: CatalogCache;
   readonly signal: AbortSignal;
 }
 
@@ -116,7 +108,7 @@ class ContentReader {
   }
 
   async #readImage(ref: string): Promise<CachedCatalog> {
-    const { images: cache, signal } = this.#tools;
+    const { cache, signal } = this.#tools;
     const reader = this.#options.createReader?.(signal) ?? new BundleReader(this.#options, signal);
     try {
       const tools = { reader: () => Promise.resolve(reader), cache, onStep: () => undefined };

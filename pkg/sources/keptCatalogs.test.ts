@@ -24,7 +24,7 @@ function keep(options: Partial<KeptCatalogsOptions> = {}): KeptCatalogs {
   const createReader: KeptCatalogsOptions["createReader"] = () => ({
     resolved: (ref) =>
       typeof ref === "string"
-        ? Promise.resolve({ canonical: ref, digest: ref.slice(ref.indexOf("@") + 1) })
+        ? Promise.resolve({ canonical: ref, digest: ref.slice(ref.indexOf("@") + 1), needsSignatures: false })
         : Promise.reject(new Error("not an image in a registry")),
     catalogFolder: () => Promise.reject(new Error("not an image in a registry")),
     catalogImage: (ref) => {

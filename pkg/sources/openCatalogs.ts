@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { type CachedCatalog, CatalogCache, getFilesKey, getImageKey } from "../catalogcache/catalogCache.ts";
 import { getErrorMessage, wrapError } from "../errors/errors.ts";
+import type { Meta } from "../fbc/types.ts";
 import { goQuote } from "../golang/quote.ts";
 import type { Client } from "../kube/client.ts";
 import { findLayoutPlace } from "../oci/imagePlace.ts";
@@ -113,7 +114,10 @@ class Registries {
   }
 }
 
-/** Opens a catalog from the cache, or reads it into the cache. @throws Error with the reason why the catalog cannot be read */
+/**
+ * Opens a catalog from the cache, or reads it into the cache. An image that the signature policy accepts only with signatures is not cached.
+ * @throws Error with the reason why the catalog cannot be read
+ */
 export async function openCatalog(
   { name, path, image, unavailable }: NamedCatalog,
   tools: {
@@ -131,11 +135,13 @@ export async function openCatalog(
   const ref = layout ?? image;
   if (ref === undefined) throw new Error(unavailable ?? "the catalog has no content");
   const reader = await tools.reader();
-  const { canonical, digest } = await reader.resolved(ref);
-  return cache.obtain(getImageKey(digest), async function* () {
+  const { canonical, digest, needsSignatures } = await reader.resolved(ref);
+  const pull = async function* (): AsyncGenerator<Meta> {
     onStep(`pulling catalog ${name} from ${canonical}`);
     const folder = await (layout ? reader.catalogFolder(canonical) : reader.catalogImage(canonical));
     onStep(`reading catalog ${name}`);
     yield* readCatalogMetas(folder);
-  });
+  };
+  // The cache has no signatures, and a pull checks them.
+  return needsSignatures ? cache.fresh(getImageKey(digest), pull) : cache.obtain(getImageKey(digest), pull);
 }

@@ -66,7 +66,7 @@ export class TestConsole implements AsyncDisposable {
     const sessions = new LoginSessions(now);
     const identities = mode === "cluster" ? new TokenIdentities(client, log, limits) : undefined;
     const direct = new CatalogConnections({ caDir: catalogdCas });
-    const requests = mode === "laptop" ? new ServiceProxyRequests(client, direct) : new ServiceRequests(direct);
+    const requests = mode === "laptop" ? new ServiceProxyRequests(client, direct, credentials.server) : new ServiceRequests(direct);
     const served = new ServedCatalogs({ requests, cluster: credentials.server });
     const server = await startConsoleServer(
       { host: "127.0.0.1", port: 0 },

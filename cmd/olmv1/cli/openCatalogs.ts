@@ -50,9 +50,7 @@ async function withSources<T>(
   work: (open: CatalogsOfCommand) => Promise<T>,
 ): Promise<T> {
   const { signal } = terminal;
-  // A signature policy must verify images, so cached catalogs are not used.
-  const isKept = options.cache && options.signaturePolicy === undefined;
-  const cacheFolder = isKept ? getCacheFolder(terminal.env) : undefined;
+  const cacheFolder = options.cache ? getCacheFolder(terminal.env) : undefined;
   const open = await withProgress(terminal, "reading catalogs", (progress) =>
     openCatalogs(options, { client, cacheFolder, signal, onStep: (step) => progress.now(step) }),
   );

@@ -46,7 +46,7 @@ export async function runUi(terminal: Terminal, options: UiOptions): Promise<voi
   const assets = loadConsoleAssets();
   const log = createLogger({ component: "olmv1-ui", level: "warn", pretty: true, destination: process.stderr });
   const client = Client.of(credentials, { userAgent: "olmv1-ui" });
-  const requests = new ServiceProxyRequests(client, new CatalogConnections());
+  const requests = new ServiceProxyRequests(client, new CatalogConnections(), credentials.server);
   const served = new ServedCatalogs({ requests, cluster: credentials.server });
   const sessions = new LoginSessions();
   const session: Omit<Session, "user"> = {

@@ -76,7 +76,8 @@ test("parseFindings returns file and line, and skips lines of another form", () 
 async function read(base: string, answer: Answer, isLaptop = true): Promise<CatalogFindings & { urls: string[] }> {
   await using api = await LoopbackApi.start(() => answer);
   const client = Client.of(api.credentials());
-  const requests = isLaptop ? new ServiceProxyRequests(client, new CatalogConnections()) : new ServiceRequests(new CatalogConnections());
+  const direct = new CatalogConnections();
+  const requests = isLaptop ? new ServiceProxyRequests(client, direct, api.url) : new ServiceRequests(direct);
   const served = new ServedCatalogs({ requests, cluster: api.url });
   try {
     const found = await readServedFindings(served, createCatalog(base), AbortSignal.timeout(10_000));

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { eventually } from "../../../test/support/eventually.ts";
 import { LoopbackApi } from "../../../test/support/loopbackApi.ts";
 import { findMessage, OlmApi, readStream, TestConsole } from "../../../test/support/testConsole.ts";
@@ -106,6 +106,25 @@ describe("the console in a cluster", () => {
     olm.users.delete("alice-token");
     await expect(reader?.read()).rejects.toThrow("terminated");
     expect((await fetch(log, { headers: headersOf("alice-token"), signal: stop.signal })).status).toBe(401);
+  });
+
+  test("a followed log ends when its user may not read it any more", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    try {
+      const log = `${console.url}/api/pods/shop/web/log?container=manager&follow=true`;
+      const response = await fetch(log, { headers: headersOf("alice-token"), signal: stop.signal });
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+      expect((await reader?.read())?.value).toBe("started\n");
+      olm.users.set("alice-token", { name: "alice", mayList: false });
+      const next = expect(reader?.read()).rejects.toThrow("terminated");
+      vi.advanceTimersByTime(60_000);
+      await next;
+      const attributes = { verb: "get", group: "", resource: "pods", subresource: "log", namespace: "shop", name: "web" };
+      expect(JSON.parse(api.requests.at(-1)?.body ?? "")).toMatchObject({ spec: { resourceAttributes: attributes } });
+      expect(await statusOf(headersOf("alice-token"))).toBe(200);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("requests without a stream end in 401 when the API server does not accept their token any more", async () => {

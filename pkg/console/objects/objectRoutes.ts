@@ -40,6 +40,7 @@ export function registerObjectRoutes(server: ConsoleRoutes, { callers, log }: Co
   server.route({
     method: "GET",
     url: "/api/pods/:namespace/:pod/log",
+    exposeHeadRoute: false, // with `follow`, it would be a response without end
     schema: { params: z.object({ namespace: ObjectName, pod: ObjectName }), querystring: LogQuery },
     handler: async ({ headers, params, query }, reply) => {
       const { container, previous, follow, tail = String(LOG_LIMITS.tail) } = query;

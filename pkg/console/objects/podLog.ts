@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { LOG_LIMITS } from "../../consoleapi/objects.ts";
 import type { Client } from "../../kube/client.ts";
+import { KubeError } from "../../kube/errors.ts";
 import { readErrorResponse } from "../../kube/response.ts";
 import { redactUserinfo } from "../../text/redact.ts";
 import type { ClusterIdentity } from "../cluster/clusterIdentity.ts";
@@ -18,6 +19,8 @@ const MAX_BYTES = 16 * 1024 * 1024;
 /** Time without output after which a followed log ends, in milliseconds. */
 const QUIET_MS = 3_600_000;
 const HEADERS_MS = 30_000;
+/** Time after which the user must be allowed to read an open log again, in milliseconds. */
+const CHECK_MS = 60_000;
 
 /** Which log to read. */
 export interface LogSelection {
@@ -32,7 +35,7 @@ export interface LogSelection {
 }
 
 /** The user who reads a log. */
-export type LogReader = Pick<ClusterIdentity, "client" | "disposed">;
+export type LogReader = Pick<ClusterIdentity, "client" | "access" | "disposed">;
 
 /** Streams logs of Pods to pages. Reads from the API server only as fast as the page reads. */
 export class PodLogs {
@@ -40,8 +43,8 @@ export class PodLogs {
   readonly #open: LogReader[] = [];
 
   /**
-   * Starts to send a log on a response whose head was not sent, and resolves when the log ends, the page leaves, or the identity is disposed of: the
-   * API server does not end a log when a token expires.
+   * Starts to send a log on a response whose head was not sent. Resolves when the log ends, the page leaves, the identity is disposed of, or the user
+   * may not read the log any more: the API server ends a log neither when a token expires nor when a permission is revoked.
    * @param begin called once before the head is sent
    * @throws ConsoleError if the log cannot be read
    */
@@ -54,6 +57,7 @@ export class PodLogs {
     const abort = (): void => stop.abort();
     response.once("close", abort);
     this.#open.push(reader);
+    const check = setInterval(() => void mayStillRead(reader, selection).then((may) => may || abort()), CHECK_MS).unref();
     try {
       const signal = AbortSignal.any([stop.signal, reader.disposed]);
       const body = await openLog(reader.client, selection, signal);
@@ -62,9 +66,19 @@ export class PodLogs {
       response.flushHeaders();
       await pipeline(body, new LogCleaner(), response, { signal }).catch(() => undefined); // the page sees that the response is incomplete
     } finally {
+      clearInterval(check);
       this.#open.splice(this.#open.indexOf(reader), 1);
       response.off("close", abort);
     }
+  }
+}
+
+/** Returns whether the user may read the log, as far as the API server says. */
+async function mayStillRead({ access }: LogReader, { namespace, pod }: LogSelection): Promise<boolean> {
+  try {
+    return await access.isAllowedNow({ verb: "get", group: "", resource: "pods", subresource: "log", namespace, name: pod });
+  } catch (err) {
+    return !(err instanceof KubeError && err.status === 401);
   }
 }
 

@@ -82,7 +82,7 @@ describe("the console on a laptop", () => {
     { what: "comes from another port of this machine", lines: "Sec-Fetch-Site: same-site" },
     { what: "was entered into the address bar", lines: "Sec-Fetch-Site: none" },
   ])("the API rejects a request with a valid session when it $what", async ({ lines }) => {
-    for (const method of ["GET /api/session", "GET /api/events"]) {
+    for (const method of ["GET /api/session", "GET /api/events", "GET /%61pi/session"]) {
       const answer = await console.send(`${method} HTTP/1.1\n${headerLines()}\n${lines}`);
       expect([answer.status, JSON.parse(answer.body)]).toMatchObject([403, { kind: "forbidden" }]);
     }
@@ -158,6 +158,7 @@ describe("the console on a laptop", () => {
     { method: "HEAD", path: "/", status: 200 },
     { method: "HEAD", path: "/assets/index-12345678.js", status: 200 },
     { method: "HEAD", path: "/api/events", status: 404 },
+    { method: "HEAD", path: "/api/pods/shop/web/log?container=manager&follow=true", status: 404 },
     { method: "OPTIONS", path: "/api/session", status: 403 },
     { method: "TRACE", path: "/api/session", status: 403 },
     { method: "PUT", path: "/api/session", status: 403 },

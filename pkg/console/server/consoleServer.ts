@@ -128,9 +128,11 @@ function createHttpServer(tls: ServerTls | undefined, listener: RequestListener)
   return tls ? createTlsServer({ ...limits, ...tls.current, ALPNProtocols: ["http/1.1"] }, listener) : createServer(limits, listener);
 }
 
-function readGuarded({ method, url, headers }: FastifyRequest) {
+function readGuarded({ method, url, routeOptions, headers }: FastifyRequest) {
   const { host, origin, "sec-fetch-site": fetchSite, "content-type": contentType } = headers;
-  return { method, isApi: isApiPath(url), host, origin, fetchSite: typeof fetchSite === "string" ? fetchSite : undefined, contentType };
+  // The router decodes escapes in the path, such as `/%61pi`.
+  const isApi = isApiPath(url) || isApiPath(routeOptions.url ?? "");
+  return { method, isApi, host, origin, fetchSite: typeof fetchSite === "string" ? fetchSite : undefined, contentType };
 }
 
 function sendProblem(err: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): void {

@@ -138,6 +138,7 @@ describe("findApplicable", () => {
       want: [c],
     },
     { what: "uses a ClusterImagePolicy for subdomains", cluster: { c: ["*.io"] }, want: [c] },
+    { what: "uses a ClusterImagePolicy whose host is in upper case", cluster: { c: ["QUAY.IO/ns"] }, want: [c] },
     { what: "ignores a ClusterImagePolicy for other images", cluster: { c: ["quay.io/other"] }, want: ["insecureAcceptAnything"] },
     { what: "uses the most specific ClusterImagePolicy", cluster: { c: ["quay.io"], d: ["quay.io/ns"] }, want: [d] },
     { what: "uses all ClusterImagePolicies of a scope", cluster: { c: ["quay.io"], d: ["quay.io"] }, want: [c, d] },

@@ -2,6 +2,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { goQuote } from "../../golang/quote.ts";
 import { truncate } from "../../text/truncate.ts";
+import { normalizeScope } from "../imageScopes.ts";
 import { type PolicyRequirement, parsePolicyRequirement } from "./policyFile.ts";
 
 /** The kind of OpenShift that requires signatures in the whole cluster. */
@@ -14,7 +15,7 @@ export type ScopedRequirements = ReadonlyMap<string, readonly PolicyRequirement[
 
 /** The image policies of a cluster. */
 export interface ImagePolicies {
-  /** from ClusterImagePolicies */
+  /** from ClusterImagePolicies, by normalized scope */
   readonly cluster: ScopedRequirements;
   /** from ImagePolicies, by namespace */
   readonly byNamespace: ReadonlyMap<string, ScopedRequirements>;
@@ -68,7 +69,7 @@ function collectRequirements(objects: readonly KubeObject[], problems: ImagePoli
     const { scopes = [], policy } = (object["spec"] ?? {}) as ImagePolicySpec;
     const requirement = toRequirement(policy, origin);
     if (requirement.type === "unsupported") problems.push({ origin, message: requirement.what, object });
-    for (const scope of scopes) byScope.set(scope, [...(byScope.get(scope) ?? []), requirement]);
+    for (const scope of new Set(scopes.map(normalizeScope))) byScope.set(scope, [...(byScope.get(scope) ?? []), requirement]);
   }
   return byScope;
 }

@@ -61,6 +61,27 @@ test("every test case contains a policy, scopes, an identity, a signature or a b
   for (const kind of kinds) expect(kind.length).toBeGreaterThan(0);
 });
 
+test.for<[scope: string, ref: string]>([
+  ["quay.io/ns", "QUAY.IO/ns/app:v1"],
+  ["quay.io/ns", "quay.io:443/ns/app:v1"],
+  ["Quay.io/ns", "quay.io/ns/app:v1"],
+  ["quay.io:443", "quay.io/ns/app:v1"],
+  ["*.io", "QUAY.IO:443/ns/app:v1"],
+  [`QUAY.io/ns/app@${DIGEST}`, `quay.io/ns/app@${DIGEST}`],
+])("findApplicable uses scope %s when the image is %s", ([scope, ref]) => {
+  const accept = [{ type: "insecureAcceptAnything" }];
+  const policy = parsePolicy(JSON.stringify({ default: accept, transports: { docker: { [scope]: [{ type: "reject" }] } } }));
+  expect(shown(findApplicable(policy, parseReference(ref)).requirements)).toEqual(["reject"]);
+});
+
+test("parsePolicy requires all of one scope when it is spelled in several ways", () => {
+  const docker = { "QUAY.io": [{ type: "insecureAcceptAnything" }], "quay.io:443": [{ type: "reject" }] };
+  const policy = parsePolicy(JSON.stringify({ default: [{ type: "reject" }], transports: { docker } }));
+  expect([...policy.docker].map(([scope, requirements]) => [scope, shown(requirements)])).toEqual([
+    ["quay.io", ["insecureAcceptAnything", "reject"]],
+  ]);
+});
+
 test("listUnsupportedScopes reports scopes with their unsupported requirements", () => {
   const gpg = [{ type: "signedBy", keyType: "GPGKeys", keyPath: "/key" }];
   const text = JSON.stringify({ default: gpg, transports: { docker: { "quay.io": [{ type: "reject" }], "a.example.com": gpg } } });

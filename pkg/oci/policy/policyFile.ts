@@ -1,4 +1,5 @@
 import { goQuote } from "../../golang/quote.ts";
+import { normalizeScope } from "../imageScopes.ts";
 import type { TrustRoots } from "../signers/signerTrust.ts";
 import { FormatError, parseStrictJson, readKnownMembers, requireMembers, requireText } from "../signers/strictJson.ts";
 import { DEFAULT_IDENTITY, parseSignedIdentity, type SignedIdentity } from "./signedIdentity.ts";
@@ -24,7 +25,7 @@ export interface RequirementOrigin {
 /** The content of containers-policy.json(5) for images in registries; lists are never empty. */
 export interface Policy {
   readonly default: readonly PolicyRequirement[];
-  /** by scope; "" is the default of the transport */
+  /** by normalized scope; "" is the default of the transport */
   readonly docker: ReadonlyMap<string, readonly PolicyRequirement[]>;
   /**
    * The requirements for images in layouts; a scope is an absolute path, or one with `:` and the
@@ -64,7 +65,7 @@ export function parsePolicy(text: string): Policy {
   const of = (transport: string): Map<string, PolicyRequirement[]> => transports.get(transport) ?? new Map();
   return {
     default: parseRequirements(members.get("default")),
-    docker: of("docker"),
+    docker: normalizeScopes(of("docker")),
     layouts: { oci: of("oci"), "oci-archive": of("oci-archive") },
   };
 }
@@ -82,6 +83,16 @@ export function listUnsupportedScopes(policy: Policy): Record<string, string> {
 
 function parseScopes(value: unknown): Map<string, PolicyRequirement[]> {
   return new Map([...requireMembers(value)].map(([scope, requirements]) => [scope, parseRequirements(requirements)]));
+}
+
+/** Scopes that differ only in the spelling of the host are one scope, whose requirements must all be met. */
+function normalizeScopes(scopes: ReadonlyMap<string, PolicyRequirement[]>): Map<string, PolicyRequirement[]> {
+  const normalized = new Map<string, PolicyRequirement[]>();
+  for (const [scope, requirements] of scopes) {
+    const name = normalizeScope(scope);
+    normalized.set(name, [...(normalized.get(name) ?? []), ...requirements]);
+  }
+  return normalized;
 }
 
 function parseRequirements(value: unknown): PolicyRequirement[] {

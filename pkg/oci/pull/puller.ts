@@ -145,6 +145,11 @@ export class Puller {
     return { canonical: formatCanonical(ref, digest), digest };
   }
 
+  /** Returns whether the signature policy accepts an image only with signatures. @throws as `resolve` */
+  async needsSignatures(text: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.#requirementsFor(parsePullReference(text), { signal })).needSignatures;
+  }
+
   /**
    * Returns the image of `owner` if no network access is needed: `text` contains a digest, the
    * owner or another owner has it on disk, and the signatures stored with it satisfy the policy.

@@ -74,6 +74,19 @@ describe("blocked", () => {
     expect(blockedOf(conf, "quay.io/a:1")).toEqual(["registry m.local is blocked in /etc/registries.conf", undefined]);
   });
 
+  test.for(["quay.io", "Quay.IO", "*.io"])("%s is blocked when the image spells its host in upper case", (prefix) => {
+    const [by] = blockedOf(`[[registry]]\nprefix = "${prefix}"\nlocation = "quay.io"\nblocked = true\n`, "QUAY.IO/a:1");
+    expect(by).toBe(`registry ${prefix.toLowerCase()} is blocked in /etc/registries.conf`);
+  });
+
+  test("a mirror is used when the image spells its host in upper case", () => {
+    const conf = confOf('[[registry]]\nlocation = "quay.io"\n[[registry.mirror]]\nlocation = "m.local/q"\n');
+    expect(listPullSources(conf, parseReference("QUAY.IO/a/b:1")).map(({ ref }) => formatReference(ref))).toEqual([
+      "m.local/q/a/b:1",
+      "quay.io/a/b:1",
+    ]);
+  });
+
   test("a blocked entry blocks its prefix, even with another location", () => {
     const conf = '[[registry]]\nprefix = "quay.io"\nlocation = "m.local"\nblocked = true\n';
     expect(blockedOf(conf, "quay.io/a:1")).toEqual(["registry quay.io is blocked in /etc/registries.conf"]);

@@ -1,4 +1,5 @@
 import { compareText } from "../../text/compare.ts";
+import { lowerHost } from "../imageScopes.ts";
 import { formatReference, formatRepository, parse, type Reference } from "../reference.ts";
 
 /** A mirror of a registry entry. */
@@ -11,7 +12,7 @@ export interface RegistryMirror {
 
 /**
  * A validated [[registry]] table of registries.conf, or the settings of the cluster in the same form. `prefix` is set,
- * `location` is empty only for a wildcard prefix.
+ * with its host in lower case; `location` is empty only for a wildcard prefix.
  */
 export interface RegistryEntry {
   readonly prefix: string;
@@ -59,7 +60,7 @@ export interface PullSource {
  * @throws Error if a rewritten reference is invalid
  */
 export function listPullSources(conf: RegistriesConf, ref: Reference, isFromTag = false): PullSource[] {
-  const entry = entryFor(conf, formatRepository(ref));
+  const entry = entryFor(conf, ref);
   if (!entry) return [{ ref, insecure: false }];
   const byDigest = ref.digest !== undefined;
   const byTag = !byDigest || isFromTag;
@@ -69,14 +70,15 @@ export function listPullSources(conf: RegistriesConf, ref: Reference, isFromTag 
   });
   return [...mirrors, entry].map((endpoint): PullSource => {
     const rewritten = rewrite(ref, entry.prefix, endpoint.location);
-    const by = endpoint === entry && entry.blocked ? entry : entryFor(conf, formatRepository(rewritten));
+    const by = endpoint === entry && entry.blocked ? entry : entryFor(conf, rewritten);
     const blocked = by?.blocked ? `registry ${by.prefix} is blocked in ${by.origin ?? conf.origin}` : undefined;
     return { ref: rewritten, insecure: endpoint.insecure, blocked, origin: endpoint === entry ? undefined : entry.origin };
   });
 }
 
-/** Returns the entry with the longest prefix of `name`. */
-function entryFor(conf: RegistriesConf, name: string): RegistryEntry | undefined {
+/** Returns the entry with the longest prefix of the name of `ref`. */
+function entryFor(conf: RegistriesConf, ref: Reference): RegistryEntry | undefined {
+  const name = lowerHost(formatRepository(ref));
   let best: RegistryEntry | undefined;
   for (const entry of conf.entries)
     if (entry.prefix.length > (best?.prefix.length ?? 0) && matchLength(name, entry.prefix) >= 0) best = entry;
@@ -101,7 +103,7 @@ export function matchLength(text: string, prefix: string): number {
 function rewrite(ref: Reference, prefix: string, location: string): Reference {
   if (location === "") return ref;
   const text = formatReference(ref);
-  const rewritten = parse(location + text.slice(matchLength(text, prefix)));
+  const rewritten = parse(location + text.slice(matchLength(lowerHost(text), prefix)));
   if (typeof rewritten === "string") throw new Error(`rewriting reference: ${rewritten}`);
   return rewritten;
 }

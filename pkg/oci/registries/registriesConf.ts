@@ -6,6 +6,7 @@ import * as z from "zod";
 import { goQuote } from "../../golang/quote.ts";
 import { compareText } from "../../text/compare.ts";
 import { redactUserinfo } from "../../text/redact.ts";
+import { lowerHost } from "../imageScopes.ts";
 import type { RegistriesConf, RegistryEntry } from "./pullSources.ts";
 
 const Mirror = z.object({
@@ -129,7 +130,7 @@ function parseTomlText(text: string): unknown {
 
 function check(entry: ConfEntry): void {
   entry.location = location(entry.location);
-  entry.prefix = location(entry.prefix) || entry.location;
+  entry.prefix = lowerHost(location(entry.prefix) || entry.location);
   if (entry.prefix === "") throw new Error("invalid condition: both location and prefix are unset");
   if (entry.location === "" && !entry.prefix.startsWith("*."))
     throw new Error("invalid condition: location is unset and prefix is not in the format: *.example.com");

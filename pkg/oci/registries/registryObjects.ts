@@ -1,6 +1,7 @@
 import type { KubeObject } from "../../api/k8s.ts";
 import { isObject } from "../../golang/members.ts";
 import { truncateExcerpt } from "../../text/truncate.ts";
+import { lowerHost } from "../imageScopes.ts";
 import { findScopeFault, formatLocation, isMirror, isMirrorSource } from "./scopes.ts";
 
 /** The kinds that configure mirrors in an OpenShift cluster. */
@@ -118,7 +119,7 @@ export function readMirrorSets(object: KubeObject, kind: MirrorKind): Read<Mirro
     });
     if (mirrors.length > MIRRORS_MAX)
       faults.add(`source ${formatLocation(source)} has ${mirrors.length} mirrors, the first ${MIRRORS_MAX} are used`);
-    return [{ origin, source, mirrors: mirrors.slice(0, MIRRORS_MAX), use, isSourceBlocked }];
+    return [{ origin, source: lowerHost(source), mirrors: mirrors.slice(0, MIRRORS_MAX), use, isSourceBlocked }];
   });
   return { value, problems: faults.list(object) };
 }
@@ -133,7 +134,7 @@ export function readRegistryScopes(object: KubeObject): Read<RegistryScopes> {
   const read = (member: string): string[] | undefined => {
     const texts = readTexts(registrySources, member, faults);
     if (texts.length === 0) return undefined;
-    return texts.filter((scope) => {
+    return texts.map(lowerHost).filter((scope) => {
       const fault = findScopeFault(scope);
       if (fault !== undefined) faults.add(`invalid entry ${formatLocation(scope)} in spec.registrySources.${member}: ${fault}`);
       return fault === undefined;

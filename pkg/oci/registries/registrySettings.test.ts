@@ -132,11 +132,27 @@ test.for<[what: string, sources: object, allowed: string[], refused: string[]]>(
   ["allowed registries", { allowedRegistries: ["a.com", "b.com/ns"] }, ["a.com/x:1", "b.com/ns/x:1"], ["b.com/x:1", "c.com/x:1"]],
   ["an allowed image", { allowedRegistries: ["a.com/x:1"] }, ["a.com/x:1"], ["a.com/x:2", `a.com/x@${DIGEST}`]],
   ["both", { allowedRegistries: ["a.com"], blockedRegistries: ["a.com/ns"] }, ["a.com/x:1"], ["a.com/ns/x:1", "b.com/x:1"]],
+  ["a blocked registry with another spelling", { blockedRegistries: ["a.COM"] }, ["b.com/x:1"], ["A.com/x:1", "a.com:443/x:1"]],
+  ["a blocked registry with the default port", { blockedRegistries: ["a.com:443"] }, ["a.com:5000/x:1"], ["a.com/x:1", "a.com:443/x:1"]],
+  ["an allowed registry with another spelling", { allowedRegistries: ["A.com"] }, ["a.com/x:1", "a.COM:443/x:1"], ["b.com/x:1"]],
   ["only invalid allowed registries", { allowedRegistries: ["a.*"] }, [], ["a.com/x:1"]],
 ])("findRegistryRefusal decides by %s", ([, sources, allowed, refused]) => {
   const settings = settingsOf({ image: image(sources) });
   const refuses = (text: string): boolean => findRegistryRefusal(settings, parsePullReference(text)) !== undefined;
   expect([allowed.map(refuses), refused.map(refuses)]).toEqual([allowed.map(() => false), refused.map(() => true)]);
+});
+
+test("a source is blocked when the cluster blocks another spelling of its host", () => {
+  const object: KubeObject = {
+    ...mirrorSet("a", "Quay.io/ns", "m.local"),
+    spec: { imageDigestMirrors: [{ source: "Quay.io/ns", mirrors: ["m.local"], mirrorSourcePolicy: "NeverContactSource" }] },
+  };
+  const { entries } = settingsOf({ mirrors: { ...NONE, ImageDigestMirrorSet: [object] } });
+  const sources = listPullSources({ entries, origin: "" }, parsePullReference(`QUAY.IO/ns/app@${DIGEST}`));
+  expect(sources.map(({ ref, blocked }) => [ref.registry, blocked !== undefined])).toEqual([
+    ["m.local", false],
+    ["quay.io", true],
+  ]);
 });
 
 test("findRegistryRefusal names the list that refuses an image", () => {

@@ -2,7 +2,7 @@ import type { KubeObject } from "../../api/k8s.ts";
 import { getErrorMessage } from "../../errors/errors.ts";
 import { isObject } from "../../golang/members.ts";
 import { truncateExcerpt } from "../../text/truncate.ts";
-import { listImageScopes } from "../imageScopes.ts";
+import { listImageScopes, normalizeScope } from "../imageScopes.ts";
 import { formatFamiliarReference, type Reference } from "../reference.ts";
 import type { SignatureProblem } from "../signers/signatureProblem.ts";
 import { type RegistryAuthorities, readAuthorities } from "./authorities.ts";
@@ -140,10 +140,11 @@ export function findRegistryRefusal({ scopes, unreadable }: RegistrySettings, re
   if (!scopes) return undefined;
   const { blocked, allowed, origin } = scopes;
   const own = new Set(listImageScopes(ref));
-  const by = blocked.find((scope) => own.has(scope));
+  const contains = (scope: string): boolean => own.has(normalizeScope(scope));
+  const by = blocked.find(contains);
   const refused = `Running image docker://${formatFamiliarReference(ref)} is rejected by policy`;
   const blockedBy = (message: string): SignatureProblem => ({ reason: "RegistryBlocked", message: `${refused}: ${message}` });
   if (by !== undefined) return blockedBy(`${origin} blocks ${formatLocation(by)} in spec.registrySources.blockedRegistries`);
-  if (!allowed || allowed.some((scope) => own.has(scope))) return undefined;
+  if (!allowed || allowed.some(contains)) return undefined;
   return blockedBy(`spec.registrySources.allowedRegistries of ${origin} does not contain registry ${ref.registry}`);
 }

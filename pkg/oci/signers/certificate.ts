@@ -81,12 +81,8 @@ export class SignerCertificate {
     return usages === undefined || usages.some((usage) => [CODE_SIGNING, ANY_USAGE].includes(usage.toOID()));
   }
 
-  /**
-   * Whether the certificate has a critical extension that this program does not check, such as name
-   * constraints. RFC 5280 4.2: it must then be rejected.
-   */
   get hasUnhandledExtension(): boolean {
-    return this.#parsed.extensions.some((extension) => isCritical(extension) && !HANDLED.includes(readOid(extension)));
+    return findUnhandledExtension(this.#parsed) !== undefined;
   }
 
   get emails(): string[] {
@@ -117,6 +113,17 @@ export class SignerCertificate {
     const names = this.#parsed.extension(OID.subjectAltName)?.valueObj.subs[0]?.subs ?? [];
     return names.flatMap(({ tag, value }) => (tag.isContextSpecific(type) ? [Buffer.from(value).toString("latin1")] : []));
   }
+}
+
+/**
+ * Returns a critical extension that this program does not check. RFC 5280 4.2: the certificate must
+ * then be rejected. Name constraints limit an authority even if they are not critical.
+ */
+export function findUnhandledExtension({ extensions }: X509Certificate): ASN1Obj | undefined {
+  return extensions.find((extension) => {
+    const oid = readOid(extension);
+    return oid === OID.nameConstraints || (isCritical(extension) && !HANDLED.includes(oid));
+  });
 }
 
 function verifies(certificate: NodeCertificate, key: KeyObject): boolean {

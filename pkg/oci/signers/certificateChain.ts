@@ -70,7 +70,7 @@ export function findUseProblem(path: readonly SignerCertificate[]): SignaturePro
   if (path.some(({ hasUnhandledExtension }) => hasUnhandledExtension))
     return newSignerProblem(
       "CertificateUnsuitable",
-      "the signer's certificate, or one of its authorities, has an unsupported critical extension",
+      "the signer's certificate, or one of its authorities, has name constraints or an unsupported critical extension",
     );
   return undefined;
 }

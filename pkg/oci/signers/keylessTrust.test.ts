@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ExtendedKeyUsage, Extension, X509CertificateGenerator } from "@peculiar/x509";
+import { ExtendedKeyUsage, Extension, type X509Certificate, X509CertificateGenerator } from "@peculiar/x509";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type CaseHead, loadCases } from "../../../test/support/caseFiles.ts";
@@ -313,6 +313,30 @@ function append(pem = ""): string {
   return pem.replace(body, Buffer.concat([Buffer.from(body, "base64"), Buffer.from([0])]).toString("base64"));
 }
 
+/** Returns the certificate of an authority with name constraints that permit addresses of example.com. */
+async function constrain(which: "root" | "intermediate", isCritical: boolean): Promise<X509Certificate> {
+  const { certificate, keys } = sigstore[which];
+  const { subject, issuer, notBefore, notAfter, extensions } = certificate;
+  const constraints = new Extension("2.5.29.30", isCritical, Buffer.from("3011a00f300d810b6578616d706c652e636f6d", "hex"));
+  return X509CertificateGenerator.create({
+    ...{ subject, issuer, notBefore, notAfter },
+    signingAlgorithm: keys.privateKey.algorithm,
+    publicKey: keys.publicKey,
+    signingKey: sigstore.root.keys.privateKey,
+    extensions: [...extensions, constraints],
+  });
+}
+
+test.for(["root", "intermediate"] as const)(
+  "createSignerTrust rejects a trusted root when its only %s authority has name constraints",
+  async (which) => {
+    const toText = ({ rawData }: X509Certificate): string => Buffer.from(rawData).toString("base64");
+    const root = sigstore.trustedRoot.replace(toText(sigstore[which].certificate), toText(await constrain(which, false)));
+    const subject = { issuer: ISSUER, email: EMAIL };
+    expect(() => createSignerTrust({ kind: "trustedRoot", root, subject })).toThrow("have name constraints");
+  },
+);
+
 function pki(
   subject: { email?: string; hostname?: string },
   o: { authorities?: string; intermediates?: string; now?: Date } = {},
@@ -379,6 +403,19 @@ describe("a certificate of another authority", () => {
     const found = sigstore.toFound(await make("tag"));
     const problems = [8, 16].map((count) => judge(pki({ email: EMAIL }, { authorities: withNamesakes(count) }), found));
     expect(problems).toEqual(["trusted", "CertificateUntrusted"]);
+  });
+
+  test.for([false, true])("is not trusted when an authority has name constraints (critical: %s)", async (isCritical) => {
+    const root = await constrain("root", isCritical);
+    const constrained = await constrain("intermediate", isCritical);
+    const found = sigstore.toFound(await make("tag"));
+    const withChain = (chain: string): FoundSignature => ({ ...found, attached: { ...found.attached, chain } });
+    const judged = [
+      judge(pki({ email: EMAIL }, { authorities: root.toString("pem") }), withChain(intermediate)),
+      judge(pki({ email: EMAIL }, { authorities: constrained.toString("pem") }), withChain("")),
+      judge(pki({ email: EMAIL }), withChain(constrained.toString("pem"))),
+    ];
+    expect(judged).toEqual(["CertificateUnsuitable", "CertificateUnsuitable", "CertificateUnsuitable"]);
   });
 
   test("is not trusted when a byte of it or of the intermediate authority changes", async () => {

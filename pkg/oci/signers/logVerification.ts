@@ -8,7 +8,7 @@ import {
   toTrustMaterial,
   type VerifierOptions,
 } from "@sigstore/verify";
-import type { SignerCertificate } from "./certificate.ts";
+import { findUnhandledExtension, type SignerCertificate } from "./certificate.ts";
 import { findTimeProblem, findUseProblem } from "./certificateChain.ts";
 import { type FoundSignature, isMadeBy } from "./foundSignature.ts";
 import { type LogEvidence, readCheckpointOrigin, readLoggedSigner } from "./logEvidence.ts";
@@ -164,7 +164,7 @@ function listTimes({ timestamps }: SignedEntity): Date[] {
 }
 
 /**
- * Parses a `trusted_root.json`.
+ * Parses a `trusted_root.json`. Leaves out authorities whose limits are not checked.
  * @throws Error
  * @see https://github.com/sigstore/protobuf-specs/blob/v0.5.0/protos/sigstore_trustroot.proto
  */
@@ -172,7 +172,12 @@ export function parseTrustedRoot(json: string): TrustMaterial {
   const root = TrustedRoot.fromJSON(JSON.parse(json));
   if (root.certificateAuthorities.length === 0 || root.tlogs.length === 0)
     throw new Error("parsing trusted root: it has no certificateAuthorities or no tlogs");
-  return toTrustMaterial(root);
+  const material = toTrustMaterial(root);
+  // The library does not check the extensions of authorities.
+  const certificateAuthorities = material.certificateAuthorities.filter(({ certChain }) => !certChain.some(findUnhandledExtension));
+  if (certificateAuthorities.length === 0)
+    throw new Error("parsing trusted root: its certificateAuthorities have name constraints or unsupported critical extensions");
+  return { ...material, certificateAuthorities };
 }
 
 /** Returns the problem of the first value that has one. */

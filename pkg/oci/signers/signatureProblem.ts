@@ -13,7 +13,7 @@ export const SIGNATURE_REASONS = {
   CertificateMissing: "the signature has no certificate",
   CertificateUntrusted: "the certificate is not from an authority in the policy",
   CertificateExpired: "a certificate was not valid when the image was signed",
-  CertificateUnsuitable: "a certificate may not be used for code signing, or has unsupported critical extensions",
+  CertificateUnsuitable: "a certificate may not be used for code signing, or has name constraints or unsupported critical extensions",
   IssuerMismatch: "another identity provider identified the signer",
   SubjectMismatch: "the certificate is for another subject",
   LogEntryMissing: "the signature has no entry of a transparency log",

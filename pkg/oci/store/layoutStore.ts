@@ -1,5 +1,5 @@
 import { constants, createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -100,7 +100,7 @@ class PartFile {
 
   async #write(content: Readable, start: number, signal: AbortSignal): Promise<void> {
     // Does not truncate the file, because another program may be writing it.
-    const file = await open(this.path, constants.O_RDWR | constants.O_CREAT);
+    const file = await open(this.path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW);
     await pipeline(content, file.createWriteStream({ start, flush: true }), { signal });
   }
 }
@@ -123,9 +123,14 @@ export class LayoutStore implements ImageReader, ImageWriter {
     this.name = name;
   }
 
-  /** Initializes the folder as a layout unless it is one. @throws Error if the folder is not a layout and contains other files */
+  /**
+   * Initializes the folder as a layout unless it is one.
+   * @throws Error if the folder is not a layout and contains other files, or if files would be
+   * written through a link
+   */
   async create(): Promise<void> {
     await this.#requireOwnFolder();
+    await this.#requireNoLinks();
     await mkdir(join(this.dir, "blobs", "sha256"), { recursive: true });
     await writeFile(join(this.dir, "oci-layout"), '{"imageLayoutVersion":"1.0.0"}');
     await this.#lock.run("index", NEVER, async () => {
@@ -138,6 +143,18 @@ export class LayoutStore implements ImageReader, ImageWriter {
     const other = names.includes("oci-layout") ? undefined : names.find((name) => name !== "blobs"); // created before oci-layout
     if (other !== undefined)
       throw new Error(`${this.dir} is not an OCI image layout, and contains ${goQuote(other)}. Use a new folder or an empty one`);
+  }
+
+  /** A layout is untrusted, for example in a cloned repository: a link could lead to other files. */
+  async #requireNoLinks(): Promise<void> {
+    const blobs = join(this.dir, "blobs");
+    const requireNoLink = async (path: string): Promise<void> => {
+      if ((await lstat(path).catch(ignoreMissingFile))?.isSymbolicLink())
+        throw new Error(`cannot write to ${this.dir}: ${path} is a link. Use a new folder or an empty one`);
+    };
+    await requireNoLink(join(this.dir, "oci-layout"));
+    await requireNoLink(blobs);
+    for (const name of (await readdir(blobs).catch(ignoreMissingFile)) ?? []) await requireNoLink(join(blobs, name));
   }
 
   /** @throws ImageContentError that lists the existing images. */
