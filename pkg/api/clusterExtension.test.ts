@@ -4,7 +4,8 @@ import { CatalogSource } from "./clusterExtension.ts";
 
 /** Returns the pattern that the API server evaluates for versions. */
 function readVersionPattern(): RegExp {
-  const [{ rule = "" } = {}] = CatalogSource.shape.version.unwrap().meta()?.["x-kubernetes-validations"] as { rule?: string }[];
+  const { "x-kubernetes-validations": rules } = CatalogSource.shape.version.unwrap().meta() as Record<string, { rule: string }[]>;
+  const rule = rules?.[0]?.rule ?? "";
   const [, literal = ""] = /^self\.matches\((.*)\)$/.exec(rule) ?? [];
   return new RegExp(JSON.parse(literal) as string);
 }

@@ -3,6 +3,7 @@ import { API_VERSION, CLUSTER_EXTENSION, ConditionType, EXTENSION_PERMISSIONS, F
 import { type KubeObject, type ObjectRef, toObjectRef } from "../api/k8s.ts";
 import type { Client } from "../kube/client.ts";
 import { KubeError } from "../kube/errors.ts";
+import type { ListResult } from "../kube/request.ts";
 import { describeObject } from "../release/identity.ts";
 import { type EjectOptions, ejectExtension } from "./ejectExtension.ts";
 import type { EjectPreview } from "./ejectPreview.ts";
@@ -98,7 +99,7 @@ async function ejectRunning(
       const answer = left.length > 1 ? left.shift() : left[0];
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer as T | undefined);
     },
-    list: <T extends KubeObject>() => {
+    list: <T extends KubeObject>(): Promise<ListResult<T>> => {
       const items = etag === "" ? [] : [{ apiVersion: "v1", kind: "Secret", metadata: { name, resourceVersion } } as KubeObject as T];
       return Promise.resolve({ items, resourceVersion: "9" });
     },

@@ -110,7 +110,7 @@ async function suspend(client: Client, { extension, history }: EjectPreview, opt
   }
 }
 
-/** Sets spec.suspend as before, also after an abort. @throws Error with `cause` and the command that does this, if it fails */
+/** Sets spec.suspend as before, also after an abort. @throws Error that describes `cause` and the command that does this, if it fails */
 async function restoreSuspension(client: Client, extension: ClusterExtension, cause: unknown): Promise<void> {
   if (extension.spec.suspend) return;
   const { name } = extension.metadata;
@@ -121,7 +121,7 @@ async function restoreSuspension(client: Client, extension: ClusterExtension, ca
     const body = JSON.stringify({ spec: { suspend: false } });
     throw new Error(
       `cannot eject ClusterExtension ${goQuote(name)}: ${getErrorMessage(cause)}. It remains suspended: ${getErrorMessage(err)}. Resume it with kubectl patch clusterextension ${name} --type merge -p '${body}'`,
-      { cause },
+      { cause: err },
     );
   }
 }

@@ -3,6 +3,7 @@ import { API_VERSION, CLUSTER_EXTENSION } from "../api/constants.ts";
 import type { GroupVersionKind, KubeObject } from "../api/k8s.ts";
 import type { Client } from "../kube/client.ts";
 import { KindNotServed } from "../kube/errors.ts";
+import type { ListResult } from "../kube/request.ts";
 import { previewEject } from "./ejectPreview.ts";
 
 test("previewEject names the Secret when a release cannot be read", async () => {
@@ -14,7 +15,7 @@ test("previewEject names the Secret when a release cannot be read", async () => 
   };
   const client: Pick<Client, "get" | "list"> = {
     get: <T extends KubeObject>() => Promise.resolve(extension as T),
-    list: <T extends KubeObject>({ apiVersion, kind }: GroupVersionKind) =>
+    list: <T extends KubeObject>({ apiVersion, kind }: GroupVersionKind): Promise<ListResult<T>> =>
       kind === "Secret"
         ? Promise.resolve({ items: [secret as T], resourceVersion: "1" })
         : Promise.reject(new KindNotServed(apiVersion, kind)),

@@ -148,7 +148,11 @@ describe("BundleReader with a cache", () => {
     const bundleCache = new BundleCache(systemClock, { maxBytes: 1e6, maxBundles: 8, keepMs: 60_000, maxRenderings: 0 }, thread);
     const read = async (ref: string) => {
       const one = new BundleReader({ registriesConf: join(dir, "r.conf"), bundleCache }, signal);
-      return one.bundleImage(ref).finally(() => one.close());
+      try {
+        return await one.bundleImage(ref);
+      } finally {
+        await one.close();
+      }
     };
     try {
       const ref = push();

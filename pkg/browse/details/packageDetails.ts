@@ -60,7 +60,8 @@ export function buildPackageDetails(viewed: ViewedPackage, alsoIn: PackageView["
 }
 
 /** Returns one of the versions of a package, with the channels that contain it. */
-function toPackageVersion({ catalog: _, support, ...row }: VersionSummary): PackageVersion {
+function toPackageVersion(summary: VersionSummary): PackageVersion {
+  const { catalog: _, support, ...row } = summary;
   return {
     ...row,
     channels: [...row.channels],

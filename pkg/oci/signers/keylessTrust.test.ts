@@ -319,7 +319,10 @@ async function constrain(which: "root" | "intermediate", isCritical: boolean): P
   const { subject, issuer, notBefore, notAfter, extensions } = certificate;
   const constraints = new Extension("2.5.29.30", isCritical, Buffer.from("3011a00f300d810b6578616d706c652e636f6d", "hex"));
   return X509CertificateGenerator.create({
-    ...{ subject, issuer, notBefore, notAfter },
+    subject,
+    issuer,
+    notBefore,
+    notAfter,
     signingAlgorithm: keys.privateKey.algorithm,
     publicKey: keys.publicKey,
     signingKey: sigstore.root.keys.privateKey,
