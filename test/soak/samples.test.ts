@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { soakReport } from "./report.ts";
-import { computeGrowth, listFaults, type Sample } from "./samples.ts";
+import { computeGrowth, listFaults, type Sample, summarizeRest } from "./samples.ts";
 
 const MB = 1024 * 1024;
 const sample = (seconds: number, megabytes: number, more: Partial<Sample> = {}): Sample => ({
@@ -20,6 +20,17 @@ test.for<[string, Sample[], number]>([
   ["zero for a temporary increase", [sample(600, 100), sample(700, 104), sample(800, 104), sample(900, 100)], 0],
 ])("computeGrowth returns %s", ([, samples, want]) => {
   expect(computeGrowth(samples, 600)).toBeCloseTo(want, 0);
+});
+
+test("summarizeRest returns the last sample with the fewest sockets when samples at rest differ", () => {
+  const samples = [
+    sample(10, 100, { sockets: 1 }),
+    sample(600, 101, { sockets: 6 }),
+    sample(610, 102, { sockets: 5 }),
+    sample(620, 103, { sockets: 7 }),
+  ];
+  expect(summarizeRest(samples, 600)).toEqual(sample(620, 103, { sockets: 5 }));
+  expect(summarizeRest(samples, 700)).toBeUndefined();
 });
 
 test("listFaults reports memory growth and additional sockets or watches, and accepts fewer sockets", () => {

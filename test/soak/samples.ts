@@ -34,6 +34,17 @@ export function computeGrowth(samples: readonly Sample[], from: number): number 
   return warm.length < 2 || spread === 0 ? 0 : slope * TEN_MINUTES;
 }
 
+/**
+ * Returns the resources of a program at rest: the last sample, with the fewest sockets of all samples.
+ * A request that runs at the time of one sample has a socket, and a leaked one is in all samples.
+ * @param from seconds; earlier samples are not at rest. @returns undefined without samples.
+ */
+export function summarizeRest(samples: readonly Sample[], from: number): Sample | undefined {
+  const atRest = samples.filter(({ seconds }) => seconds >= from);
+  const last = atRest.at(-1);
+  return last && { ...last, sockets: Math.min(...atRest.map(({ sockets }) => sockets)) };
+}
+
 /** Returns the faults of a run, a sentence each. */
 export function listFaults({ program, samples, first, last }: Course, warmUpSeconds: number): string[] {
   const grown = computeGrowth(samples, warmUpSeconds);

@@ -9,7 +9,8 @@ import type { ClusterState } from "./clusterState.ts";
 import { type Fault, listFaultKinds } from "./faults.ts";
 import { listDifferences, listPermissionChanges } from "./invariants.ts";
 import { SoakObserver } from "./observer.ts";
-import type { Course, Sample } from "./samples.ts";
+import { listChangingWrites, readVersions } from "./restWrites.ts";
+import { type Course, type Sample, summarizeRest } from "./samples.ts";
 import { SoakWorld } from "./soakWorld.ts";
 
 /** Options of a run. */
@@ -155,10 +156,12 @@ class Soak {
 
   /**
    * Waits while nothing changes. Prints each status that changes meanwhile.
-   * @returns the resources of each program then, and the writes of the programs meanwhile
+   * @returns the resources of each program then, and the writes of the programs that may have changed an object meanwhile
    */
   async #rest(): Promise<{ samples: Sample[]; writes: string[] }> {
     await sleep(REST_MS);
+    const began = this.#observer.seconds;
+    const before = await readVersions(this.#world.client);
     const audit = await AuditTail.fromNow(this.#world.dev.auditLog);
     let statuses = await this.#readStatuses();
     for (let i = 0; i < REST_READS; i++) {
@@ -169,8 +172,8 @@ class Soak {
       statuses = now;
     }
     await this.#observer.sample();
-    const samples = this.#observer.samples.map((all) => all.at(-1) as Sample);
-    return { samples, writes: await audit.listWrites() };
+    const samples = this.#observer.samples.map((all) => summarizeRest(all, began) as Sample);
+    return { samples, writes: listChangingWrites(await audit.listWrites(), before, await readVersions(this.#world.client)) };
   }
 
   /** Returns the status of each extension as JSON, by name. */

@@ -47,9 +47,9 @@ export class AuditTail {
     return new AuditTail(path, (await stat(path)).size);
   }
 
-  /** Returns the writes of all ServiceAccounts so far as "account verb resource name", without those of Kubernetes itself. */
-  async listWrites(): Promise<string[]> {
-    return (await this.listRequests()).filter(isWrite).map(({ account, verb, ref }) => `${account} ${verb} ${ref.resource} ${ref.name}`);
+  /** Returns the writes of all ServiceAccounts so far, without those of Kubernetes itself. */
+  async listWrites(): Promise<Request[]> {
+    return (await this.listRequests()).filter(isWrite);
   }
 
   /** Returns the requests of all ServiceAccounts so far, without watches and without those of Kubernetes itself. */
