@@ -73,7 +73,7 @@ export class PodLogs {
   }
 }
 
-/** Returns whether the user may read the log, as far as the API server says. */
+/** Returns whether the user may read the log. Also returns true if the API server gives no answer. */
 async function mayStillRead({ access }: LogReader, { namespace, pod }: LogSelection): Promise<boolean> {
   try {
     return await access.isAllowedNow({ verb: "get", group: "", resource: "pods", subresource: "log", namespace, name: pod });
