@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Session } from "../consoleapi/session.ts";
 import type { DependencySearch } from "../preview/previewChoice.ts";
-import type { ReaderOptions } from "../sources/bundleReader.ts";
+import { type BundleReader, type ReaderOptions, withReader } from "../sources/bundleReader.ts";
+import type { CatalogContentReader } from "../sources/clusterCatalogs.ts";
 import type { KeptCatalogs } from "../sources/keptCatalogs.ts";
 import type { ServedCatalogs } from "../sources/servedCatalogs.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -33,4 +34,27 @@ export interface ConsoleContext {
   /** The session without the name of the user. */
   readonly session: Omit<Session, "user">;
   readonly log: Logger;
+}
+
+/** Reads packages of catalogs, and bundles. */
+export type PlanReader = Pick<BundleReader, "bundleImage"> & CatalogContentReader;
+
+/** Runs a task that reads packages of catalogs, and bundles, such as a plan. @throws errors of the task */
+export function withPlanReader<T>(
+  { catalogs, registry }: Pick<ConsoleContext, "catalogs" | "registry">,
+  signal: AbortSignal,
+  task: (reader: PlanReader) => Promise<T>,
+): Promise<T> {
+  return catalogs.use(signal, (lease) =>
+    withReader(
+      registry,
+      (bundles) =>
+        task({
+          bundleImage: (ref) => bundles.bundleImage(ref),
+          catalogFolder: (source, base) => lease.catalogFolder(source, base),
+          packageContent: (source, packageName, base) => lease.packageContent(source, packageName, base),
+        }),
+      signal,
+    ),
+  );
 }

@@ -10,14 +10,10 @@ import { isForbidden, KindNotServed } from "../../kube/errors.ts";
 import type { ServedFields } from "../../kube/servedFields.ts";
 import { UnresolvedError } from "../../operatorcontroller/reconcile/resolve.ts";
 import { readExtensionPlan } from "../../preview/extensionPlan.ts";
-import type { BundleReader } from "../../sources/bundleReader.ts";
-import { withReader } from "../../sources/bundleReader.ts";
-import type { CatalogContentReader } from "../../sources/clusterCatalogs.ts";
-import type { CatalogLease } from "../../sources/keptCatalogs.ts";
 import { toSentence } from "../../text/sentence.ts";
 import type { ClusterIdentity } from "../cluster/clusterIdentity.ts";
 import { isOtherOlm } from "../cluster/extensionFields.ts";
-import type { ConsoleContext } from "../consoleContext.ts";
+import { type ConsoleContext, type PlanReader, withPlanReader } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import type { ConsoleRoutes } from "../http/requestInput.ts";
 import { buildExtensionPlan } from "../plan/planView.ts";
@@ -71,9 +67,6 @@ export function registerInstallRoutes(server: ConsoleRoutes, context: ConsoleCon
   });
 }
 
-/** Reads catalogs and bundles. */
-type InstallReader = Pick<BundleReader, "bundleImage"> & CatalogContentReader;
-
 /** Previews installations. */
 class InstallPreviews {
   readonly #context: ConsoleContext;
@@ -84,7 +77,7 @@ class InstallPreviews {
 
   /** Describes what an installation would apply. */
   async draft(work: InstallWork): Promise<InstallDraft> {
-    return this.#withReader(work.signal, async (reader) => {
+    return withPlanReader(this.#context, work.signal, async (reader) => {
       const parts = await this.#preview(work, reader);
       return buildInstallDraft({ ...parts, knownBundle: work.form.knownBundle });
     });
@@ -94,7 +87,7 @@ class InstallPreviews {
   async plan(work: InstallWork): Promise<ExtensionPlan> {
     const { systemNamespace } = this.#context.session;
     const { identity, signal } = work;
-    return this.#withReader(signal, async (reader) => {
+    return withPlanReader(this.#context, signal, async (reader) => {
       const { preview } = await this.#preview(work, reader);
       const given = preview.preparation?.extension;
       if (!given) throw new ConsoleError("invalid", "cannot plan the installation: no bundle is selected, or the configuration is invalid");
@@ -122,7 +115,7 @@ class InstallPreviews {
 
   async #preview(
     { identity: { client, fields }, packageName, form, signal }: InstallWork,
-    reader: InstallReader,
+    reader: PlanReader,
   ): Promise<Omit<DraftedInstall, "knownBundle">> {
     const [isManaged, served] = await Promise.all([hasPermissionManager(client), fields.read()]);
     const permissionSource = isManaged ? "managed" : ignoresAccounts(served) ? "controller" : "account";
@@ -148,19 +141,6 @@ class InstallPreviews {
       const { kind, reason, extension } = cause;
       throw new ConsoleError("conflict", toSentence(reason), { next: CONFLICT_STEPS[kind], extension, cause });
     }
-  }
-
-  #withReader<T>(signal: AbortSignal, task: (reader: InstallReader) => Promise<T>): Promise<T> {
-    const { catalogs, registry } = this.#context;
-    return catalogs.use(signal, (lease) => withReader(registry, (bundles) => task(this.#createReader(lease, bundles)), signal));
-  }
-
-  #createReader(lease: CatalogLease, bundles: BundleReader): InstallReader {
-    return {
-      bundleImage: (ref) => bundles.bundleImage(ref),
-      catalogFolder: (source, base) => lease.catalogFolder(source, base),
-      packageContent: (source, packageName, base) => lease.packageContent(source, packageName, base),
-    };
   }
 }
 

@@ -7,10 +7,9 @@ import { isForbidden } from "../../kube/errors.ts";
 import { UnresolvedError } from "../../operatorcontroller/reconcile/resolve.ts";
 import { readExtensionPlan } from "../../preview/extensionPlan.ts";
 import type { SourceChange } from "../../rollout/sourceChange.ts";
-import { withReader } from "../../sources/bundleReader.ts";
 import { requireExtension } from "../cluster/currentObjects.ts";
 import { isOtherOlm } from "../cluster/extensionFields.ts";
-import type { ConsoleContext } from "../consoleContext.ts";
+import { type ConsoleContext, withPlanReader } from "../consoleContext.ts";
 import { ConsoleError } from "../http/consoleError.ts";
 import { type ConsoleRoutes, ObjectName } from "../http/requestInput.ts";
 import { SharedWorks } from "../http/sharedWork.ts";
@@ -51,35 +50,27 @@ interface PlanWork {
 }
 
 async function computePlan(
-  { catalogs, registry, search, session: { systemNamespace }, log }: ConsoleContext,
+  context: ConsoleContext,
   client: Client,
   { extension, change, isOtherOlm: isOther, signal }: PlanWork,
 ): Promise<ExtensionPlan> {
+  const { search, session, log } = context;
   const { choice, desired } = chooseSource(extension, change, isOther);
   const { apiVersion, kind, metadata, spec } = desired;
   const given = choice.isChanged ? { apiVersion, kind, metadata: { name: metadata.name }, spec } : extension;
   try {
-    const plan = await catalogs.use(signal, (lease) =>
-      withReader(
-        registry,
-        (bundles) =>
-          readExtensionPlan({
-            client,
-            given,
-            reader: {
-              bundleImage: (ref) => bundles.bundleImage(ref),
-              catalogFolder: (source, base) => lease.catalogFolder(source, base),
-              packageContent: (source, packageName, base) => lease.packageContent(source, packageName, base),
-            },
-            search,
-            systemNamespace,
-            webhookCertProvider: "auto",
-            proxySettings: { mode: "auto", given: {} },
-            log,
-            signal,
-          }),
+    const plan = await withPlanReader(context, signal, (reader) =>
+      readExtensionPlan({
+        client,
+        given,
+        reader,
+        search,
+        systemNamespace: session.systemNamespace,
+        webhookCertProvider: "auto",
+        proxySettings: { mode: "auto", given: {} },
+        log,
         signal,
-      ),
+      }),
     );
     return buildExtensionPlan(plan, extension, choice, new Date().toISOString());
   } catch (cause) {
